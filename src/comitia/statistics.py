@@ -1,0 +1,286 @@
+"""Which method is better over several datasets, and whether the difference could be chance.
+
+The tables here have one row per dataset and one column per method.  Ranks make results on different datasets
+comparable: 1 is best, ties share the average of the ranks they cover.  Friedman's test asks whether any
+method differs, Nemenyi's which pairs do (Demšar 2006).  On a single dataset there is nothing to rank over;
+there the corrected resampled t-test compares two methods across the folds of a cross-validation (Nadeau and
+Bengio 2003).
+
+References
+----------
+J. Demšar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.
+C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
+R. R. Bouckaert, E. Frank. Evaluating the replicability of significance tests. PAKDD 2004.
+S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 1979.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+__all__ = [
+    "Nemenyi",
+    "TestResult",
+    "average_ranks",
+    "cliques",
+    "corrected_t_test",
+    "critical_distance",
+    "friedman",
+    "holm",
+    "nemenyi",
+    "ranks",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """The statistic of a test and the chance of one as extreme when nothing differs."""
+
+    __test__ = False  # a result, not a test case, whatever pytest makes of its name
+
+    statistic: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Nemenyi:
+    """All pairs of methods compared by their average ranks.
+
+    Attributes
+    ----------
+    average_ranks : ndarray of shape (methods,)
+        Average over the datasets; 1 is best.
+    differences : ndarray of shape (methods, methods)
+        ``average_ranks[i] - average_ranks[j]``: negative where method i is better than j.
+    p_values : ndarray of shape (methods, methods)
+        Chance of a difference at least as large when the methods are alike, corrected for all pairs.
+    critical_distance : float
+        Average ranks that differ by more than this differ significantly at ``alpha``.
+    alpha : float
+        Level of the critical distance.
+    """
+
+    average_ranks: Floats
+    differences: Floats
+    p_values: Floats
+    critical_distance: float
+    alpha: float
+
+
+def ranks(table: ArrayLike, *, higher_is_better: bool = False) -> Floats:
+    """Rank the methods on each dataset: 1 is best, ties share the average of their ranks.
+
+    Parameters
+    ----------
+    table : array-like of shape (datasets, methods)
+        One value for each dataset and method.
+    higher_is_better : bool
+        False for losses, True for measures such as F1.
+
+    Returns
+    -------
+    ndarray of shape (datasets, methods)
+
+    Examples
+    --------
+    >>> ranks([[13.65, 13.75, 14.41], [1.27, 1.25, 1.25]])
+    array([[1. , 2. , 3. ],
+           [3. , 1.5, 1.5]])
+    """
+    values = _checked(table)
+    return np.asarray(stats.rankdata(-values if higher_is_better else values, axis=1), dtype=np.float64)
+
+
+def average_ranks(table: ArrayLike, *, higher_is_better: bool = False) -> Floats:
+    """Average the ranks of each method over the datasets.
+
+    Examples
+    --------
+    >>> average_ranks([[70, 68, 64], [49, 46, 27], [79, 83, 79]])
+    array([2.5       , 2.33333333, 1.16666667])
+    """
+    return np.asarray(ranks(table, higher_is_better=higher_is_better).mean(axis=0))
+
+
+def friedman(table: ArrayLike) -> TestResult:
+    """Test whether any of the methods differs from the others (Friedman's test, corrected for ties).
+
+    The statistic is 12 N / (k (k + 1)) · Σ_j (R_j − (k + 1) / 2)² for N datasets, k methods and average ranks
+    R_j, divided by the correction for ties, and is referred to χ² with k − 1 degrees of freedom.  A table in
+    which all methods tie on every dataset has statistic 0 and p-value 1.
+
+    Parameters
+    ----------
+    table : array-like of shape (datasets, methods)
+        At least two datasets and three methods.
+
+    Examples
+    --------
+    >>> result = friedman([[70, 68, 64], [49, 46, 27], [85, 84, 74], [56, 57, 51]])
+    >>> round(result.statistic, 3), round(result.p_value, 3)
+    (6.5, 0.039)
+    """
+    values = _checked(table, datasets=2, methods=3)
+    if (values == values[:, :1]).all():
+        return TestResult(0.0, 1.0)
+    result = stats.friedmanchisquare(*values.T)
+    return TestResult(float(result.statistic), float(result.pvalue))
+
+
+def critical_distance(methods: int, datasets: int, alpha: float = 0.05) -> float:
+    """Find the difference of average ranks that is significant by Nemenyi's test.
+
+    CD = q_α √(k (k + 1) / (6 N)), where q_α is the upper quantile of the studentised range of k methods with
+    infinite degrees of freedom, divided by √2.
+
+    Examples
+    --------
+    >>> round(critical_distance(3, 7), 2), round(critical_distance(5, 8, alpha=0.1), 2)
+    (1.25, 1.94)
+    """
+    _check_level(alpha)
+    if methods < 2:
+        raise ValueError(f"methods is {methods}: expected at least 2 to compare")
+    if datasets < 1:
+        raise ValueError(f"datasets is {datasets}: expected at least 1")
+    quantile = stats.studentized_range.isf(alpha, methods, np.inf) / np.sqrt(2)
+    return float(quantile * _standard_error(methods, datasets))
+
+
+def nemenyi(table: ArrayLike, *, higher_is_better: bool = False, alpha: float = 0.05) -> Nemenyi:
+    """Compare every pair of methods by their average ranks.
+
+    Parameters
+    ----------
+    table : array-like of shape (datasets, methods)
+        One value for each dataset and method.
+    higher_is_better : bool
+        False for losses, True for measures such as F1.
+    alpha : float
+        Level of the critical distance.
+
+    Examples
+    --------
+    >>> losses = [[70, 68, 64], [49, 46, 27], [85, 84, 74], [56, 57, 51], [88, 87, 85], [85, 84, 79]]
+    >>> result = nemenyi(losses)
+    >>> result.p_values[2].round(3)
+    array([0.004, 0.107, 1.   ])
+    """
+    mean = average_ranks(table, higher_is_better=higher_is_better)
+    datasets, methods = np.shape(table)
+    differences = mean[:, np.newaxis] - mean
+    spread = np.abs(differences) / _standard_error(methods, datasets) * np.sqrt(2)
+    p_values = np.asarray(stats.studentized_range.sf(spread, methods, np.inf)).clip(0.0, 1.0)
+    return Nemenyi(mean, differences, p_values, critical_distance(methods, datasets, alpha), alpha)
+
+
+def cliques(average_ranks: ArrayLike, distance: float) -> list[list[int]]:
+    """Find the largest groups of methods no two of which differ by more than a critical distance.
+
+    Groups of one are left out, as in the bars of a critical-difference diagram.
+
+    Returns
+    -------
+    list of list of int
+        Indices of the methods of each group, best first; groups in the order of their best method.
+
+    Examples
+    --------
+    >>> cliques([4.6, 1.1, 2.0, 2.9], distance=1.8)
+    [[1, 2, 3], [3, 0]]
+    """
+    values = np.asarray(average_ranks, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    groups: list[list[int]] = []
+    reached = 0
+    for start, best in enumerate(order):
+        end = int(np.searchsorted(values[order], values[best] + distance, side="right"))
+        if end > reached and end - start > 1:
+            groups.append([int(index) for index in order[start:end]])
+        reached = max(reached, end)
+    return groups
+
+
+def corrected_t_test(differences: ArrayLike, test_share: float) -> TestResult:
+    """Test whether two methods differ on one dataset, from their differences in each fold.
+
+    Training sets of a cross-validation overlap, so folds are not independent and the usual t-test finds
+    differences that are not there.  The corrected resampled t-test widens the variance:
+    t = mean(d) / √((1/J + n_test/n_train) · var(d)) with J − 1 degrees of freedom, for J folds over all
+    repeats.
+
+    Parameters
+    ----------
+    differences : array-like of shape (folds,)
+        Value of one method minus value of the other, a fold of every repeat each; at least two.
+    test_share : float
+        Share of the instances that a fold tests on, between 0 and 1: 0.1 for ten folds.
+
+    Examples
+    --------
+    >>> points = [-2.0, -1.5, -2.5, -1.0, -3.0, -2.0, -1.0, -2.0, -2.5, -1.5]
+    >>> result = corrected_t_test(points, test_share=0.1)
+    >>> round(result.statistic, 2), round(result.p_value, 4)
+    (-6.28, 0.0001)
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError(
+            f"differences has shape {values.shape}: expected one value for each of two folds or more"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("differences holds values that are not finite")
+    if not 0 < test_share < 1:
+        raise ValueError(
+            f"test_share is {test_share}: expected a share between 0 and 1, such as 0.1 for ten folds"
+        )
+    mean, variance = float(values.mean()), float(values.var(ddof=1))
+    if variance == 0:
+        return TestResult(0.0, 1.0) if mean == 0 else TestResult(float(np.copysign(np.inf, mean)), 0.0)
+    statistic = mean / np.sqrt((1 / len(values) + test_share / (1 - test_share)) * variance)
+    return TestResult(float(statistic), float(2 * stats.t.sf(abs(statistic), len(values) - 1)))
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Adjust the p-values of several comparisons so that any false finding at all stays below the level.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"p_values is {p_values!r}: expected a list of numbers from 0 to 1")
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)).clip(max=1.0)
+    return adjusted
+
+
+def _standard_error(methods: int, datasets: int) -> float:
+    return float(np.sqrt(methods * (methods + 1) / (6 * datasets)))
+
+
+def _check_level(alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha}: expected a level between 0 and 1, such as 0.05")
+
+
+def _checked(table: ArrayLike, datasets: int = 1, methods: int = 2) -> Floats:
+    values = np.asarray(table, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] < datasets or values.shape[1] < methods:
+        raise ValueError(
+            f"table has shape {values.shape}: expected (datasets, methods) with at least {datasets} "
+            f"dataset(s) and {methods} methods"
+        )
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"table[{row}, {column}] is {values[row, column]}: every method needs a value on every dataset"
+        )
+    return values
