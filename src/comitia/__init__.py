@@ -1,1 +1,24 @@
 """Ensembles of multilabel classifiers whose predictions are made for the loss that matters."""
+
+from comitia.aggregation import AGGREGATIONS, decide
+from comitia.losses import LOSSES, CustomLoss, FMeasure, Hamming, Jaccard, Loss, SubsetZeroOne, get_loss
+from comitia.relevance import POOLS, LabelSets, Marginals, votes
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "AGGREGATIONS",
+    "LOSSES",
+    "POOLS",
+    "CustomLoss",
+    "FMeasure",
+    "Hamming",
+    "Jaccard",
+    "LabelSets",
+    "Loss",
+    "Marginals",
+    "SubsetZeroOne",
+    "decide",
+    "get_loss",
+    "votes",
+]

@@ -1,0 +1,105 @@
+"""What every relevance can say, and beliefs that many instances share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from comitia.relevance.labelsets import LabelSets
+    from comitia.relevance.marginals import Marginals
+
+FloatArray = NDArray[np.float64]
+LabelArray = NDArray[np.int8]
+IntArray = NDArray[np.intp]
+
+
+class Relevance(ABC):
+    """A belief about the labels of each of n instances."""
+
+    @property
+    @abstractmethod
+    def n_instances(self) -> int:
+        """Number of instances."""
+
+    @property
+    @abstractmethod
+    def n_labels(self) -> int:
+        """Number of labels, K."""
+
+    @abstractmethod
+    def marginals(self) -> FloatArray:
+        """Probability of relevance of each label, of shape (n, K)."""
+
+    @abstractmethod
+    def take(self, rows: IntArray) -> Relevance:
+        """Return the belief about these instances alone, in this order."""
+
+    @classmethod
+    def _trusted(cls, **fields: Any) -> Self:
+        """Build from fields that are right by construction, without checking them again."""
+        relevance = object.__new__(cls)
+        for name, value in fields.items():
+            object.__setattr__(relevance, name, value)
+        return relevance
+
+
+@dataclass(frozen=True, eq=False)
+class Shared(Relevance):
+    """Beliefs that many instances share: instance i believes what row ``index[i]`` of ``of`` says.
+
+    A tree has as many beliefs as leaves.  A loss decides each of them once.
+
+    Parameters
+    ----------
+    of : Marginals or LabelSets
+        The distinct beliefs.
+    index : array of int, shape (n,)
+        Which belief each instance holds.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Marginals, Shared
+    >>> leaves = Marginals([[0.1, 0.9], [0.7, 0.2]])
+    >>> Shared(leaves, [1, 1, 0]).marginals()
+    array([[0.7, 0.2],
+           [0.7, 0.2],
+           [0.1, 0.9]])
+    """
+
+    of: Marginals | LabelSets
+    index: IntArray
+
+    def __post_init__(self) -> None:
+        index = np.asarray(self.index)
+        if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
+            raise ValueError(
+                f"index must be a one-dimensional array of integers; got {index.dtype}, shape {index.shape}."
+            )
+        if index.size and not (index.min() >= 0 and index.max() < self.of.n_instances):
+            raise ValueError(
+                f"index must lie in 0..{self.of.n_instances - 1}; it runs from {index.min()} to {index.max()}."
+            )
+        object.__setattr__(self, "index", index.astype(np.intp, copy=False))
+
+    @property
+    def n_instances(self) -> int:
+        return len(self.index)
+
+    @property
+    def n_labels(self) -> int:
+        return self.of.n_labels
+
+    def marginals(self) -> FloatArray:
+        return self.of.marginals()[self.index]
+
+    def take(self, rows: IntArray) -> Shared:
+        return self._trusted(of=self.of, index=self.index[rows])
+
+    def spelled_out(self) -> Relevance:
+        """Return the same beliefs with one row for each instance."""
+        return self.of.take(self.index)

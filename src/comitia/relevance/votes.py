@@ -1,0 +1,105 @@
+"""Votes are a distribution too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from comitia._threads import over_slices
+from comitia.relevance import _kernels
+from comitia.relevance.base import FloatArray
+from comitia.relevance.labelsets import LabelSets, check_labels, pack
+
+
+def votes(labelings: ArrayLike | Iterable[ArrayLike], weights: ArrayLike | None = None) -> LabelSets:
+    """Return the labelings that members voted for, as a distribution.
+
+    Each instance's distribution gives a labeling the share of the members that voted for it.  Minimising Hamming loss
+    over it is majority voting label by label, minimising subset 0/1 loss is taking the mode, and minimising the loss
+    that the members themselves minimised is the answer to the question which the paper leaves open.
+
+    Parameters
+    ----------
+    labelings : array-like of 0/1, shape (M, n, K), or iterable of M arrays of shape (n, K)
+        What each member predicts.  An iterable is consumed one member at a time and kept packed, a bit for a label.
+    weights : array-like of float, shape (M,), optional
+        Weight of each member's vote; equal by default.
+
+    Returns
+    -------
+    LabelSets
+        With the counts as weights and their sum as total.  A row stores the labelings in the order in which they were
+        first cast.
+
+    Examples
+    --------
+    >>> from comitia.relevance import votes
+    >>> ballot = votes([[[1, 0]], [[1, 1]], [[1, 1]]])
+    >>> ballot.table
+    array([[1, 0],
+           [1, 1]], dtype=int8)
+    >>> ballot.weights.toarray(), ballot.total
+    (array([[1., 2.]]), 3.0)
+    """
+    packed, n_labels = _packed_votes(labelings)
+    mass = check_member_weights(weights, len(packed))
+    return _count(packed, mass, n_labels)
+
+
+def _packed_votes(labelings: ArrayLike | Iterable[ArrayLike]) -> tuple[NDArray[np.uint64], int]:
+    if isinstance(labelings, np.ndarray) and labelings.ndim != 3:
+        raise ValueError(f"labelings must have shape (M, n, K); got shape {labelings.shape}.")
+    shape: tuple[int, ...] | None = None
+    packed = []
+    for m, labeling in enumerate(labelings):  # type: ignore[arg-type]  # ArrayLike of three dimensions is iterable
+        labels = check_labels(labeling, f"the labelings of member {m}")
+        if shape is None:
+            shape = labels.shape
+        elif labels.shape != shape:
+            raise ValueError(f"member {m} has labelings of shape {labels.shape}, member 0 of shape {shape}.")
+        words = np.empty((len(labels), -(-labels.shape[1] // 64)), np.uint64)
+
+        def fill(rows: slice, labels: NDArray[np.int8] = labels, words: NDArray[np.uint64] = words) -> None:
+            words[rows] = pack(labels[rows])
+
+        over_slices(fill, len(labels), at_least=16384)
+        packed.append(words)
+    if shape is None:
+        raise ValueError("there are no votes: at least one member is needed.")
+    return np.stack(packed), shape[1]
+
+
+def check_member_weights(weights: ArrayLike | None, n_members: int) -> FloatArray:
+    """Return member weights of shape (M,), ones by default, or say what is wrong with them."""
+    if weights is None:
+        return np.ones(n_members)
+    mass = np.asarray(weights, dtype=np.float64)
+    if mass.shape != (n_members,):
+        raise ValueError(f"weights must have one entry for each of {n_members} members; got shape {mass.shape}.")
+    if not (np.isfinite(mass).all() and (mass >= 0).all() and mass.sum() > 0):
+        raise ValueError(f"weights must be finite, not negative, and not all zero; got {mass.tolist()}.")
+    return mass
+
+
+def _count(packed: NDArray[np.uint64], mass: FloatArray, n_labels: int) -> LabelSets:
+    M, n, W = packed.shape
+    first = np.empty((n, M), np.int32)
+    count = np.empty((n, M))
+    n_distinct = np.empty(n, np.int64)
+
+    def group(rows: slice) -> None:
+        _kernels.count_votes(packed, mass, rows.start, rows.stop, first, count, n_distinct)
+
+    over_slices(group, n)
+    indptr = np.concatenate([[0], np.cumsum(n_distinct)])
+    patterns = np.empty((indptr[-1], W), np.uint64)
+    data = np.empty(indptr[-1])
+    _kernels.gather_votes(packed, first, count, indptr, patterns, data)
+    columns = np.empty(len(patterns), np.int32)
+    distinct = _kernels.index_patterns(patterns, columns)
+    bits = np.unpackbits(patterns[distinct].view(np.uint8), axis=1, count=n_labels)
+    weights = csr_array((data, columns, indptr), shape=(n, len(distinct)))
+    return LabelSets._trusted(table=bits.view(np.int8), weights=weights, total=float(mass.sum()))

@@ -1,0 +1,114 @@
+"""Pools against their definitions."""
+
+import numpy as np
+import pytest
+
+from comitia.relevance import (
+    POOLS,
+    LabelSets,
+    Marginals,
+    Shared,
+    get_pool,
+    log_odds,
+    mean,
+    median,
+    mixture,
+    trimmed_mean,
+)
+
+
+@pytest.fixture
+def stack():
+    return np.random.default_rng(0).random((7, 4, 3))
+
+
+@pytest.fixture
+def members(stack):
+    return [Marginals(p) for p in stack]
+
+
+def test_mean_is_the_weighted_average(stack, members):
+    np.testing.assert_allclose(mean(members).p, stack.mean(axis=0), rtol=1e-14)
+    w = np.arange(7.0)
+    np.testing.assert_allclose(mean(iter(members), w).p, np.average(stack, axis=0, weights=w), rtol=1e-14)
+
+
+def test_mean_of_certainties_is_certain():
+    assert mean([Marginals([[1.0]])] * 3, weights=[0.1, 0.2, 0.3]).p.tolist() == [[1.0]]
+
+
+def test_median_is_numpys_and_a_member_of_weight_two_counts_twice(stack, members):
+    np.testing.assert_array_equal(median(members).p, np.median(stack, axis=0))
+    twice = [members[0], *members]
+    np.testing.assert_allclose(median(members, [2, 1, 1, 1, 1, 1, 1]).p, median(twice).p)
+    np.testing.assert_allclose(median(members, np.ones(7)).p, median(members).p)
+
+
+def test_trimmed_mean_leaves_out_the_extremes(stack, members):
+    ordered = np.sort(stack, axis=0)
+    np.testing.assert_allclose(trimmed_mean(0.3)(members).p, ordered[2:5].mean(axis=0))
+    np.testing.assert_allclose(trimmed_mean(0)(members).p, stack.mean(axis=0))
+
+
+def test_log_odds_is_the_normalised_geometric_mean(stack, members):
+    shrunk = 1e-3 + (1 - 2e-3) * stack
+    yes, no = (np.exp(np.log(q).mean(axis=0)) for q in (shrunk, 1 - shrunk))
+    np.testing.assert_allclose(log_odds(members).p, yes / (yes + no))
+
+
+def test_log_odds_of_opposite_certainties_is_even():
+    np.testing.assert_allclose(log_odds([Marginals([[0.0]]), Marginals([[1.0]])]).p, 0.5)
+
+
+def test_mixture_averages_joint_distributions_with_tables_of_their_own():
+    rng = np.random.default_rng(1)
+    tables = [np.unique(rng.integers(0, 2, (9, 4)), axis=0).astype(np.int8) for _ in range(3)]
+    members = [LabelSets(table, rng.dirichlet(np.ones(len(table)), 5)) for table in tables]
+    pooled = mixture(iter(members), [1, 2, 3])
+    expected: list[dict] = [{} for _ in range(5)]
+    for weight, member in zip([1, 2, 3], members, strict=True):
+        for i, row in enumerate(member.weights.toarray()):
+            for y, w in zip(map(tuple, member.table.tolist()), row, strict=True):
+                expected[i][y] = expected[i].get(y, 0) + weight * w / 6
+    for i, row in enumerate(pooled.weights.toarray() / pooled.total):
+        found = dict(zip(map(tuple, pooled.table.tolist()), row, strict=True))
+        assert found == pytest.approx({y: expected[i].get(y, 0.0) for y in found})
+    np.testing.assert_allclose(pooled.marginals(), mean(members, [1, 2, 3]).p)
+
+
+def test_mixture_of_a_forest_keeps_its_one_table():
+    table = np.eye(3, dtype=np.int8)
+    leaves = LabelSets(table, [[0.5, 0.5, 0], [0, 0, 1]])
+    members = [Shared(leaves, np.array([0, 1])), Shared(leaves, np.array([1, 1]))]
+    pooled = mixture(members)
+    assert pooled.table is leaves.table
+    np.testing.assert_allclose(pooled.weights.toarray() / pooled.total, [[0.25, 0.25, 0.5], [0, 0, 1]])
+
+
+def test_pools_are_found_by_name_and_are_themselves():
+    assert get_pool("trimmed_mean") == trimmed_mean(0.1)
+    for pool in POOLS.values():
+        assert get_pool(pool) is pool
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_a_pool_of_beliefs_about_nothing_is_empty(name):
+    assert POOLS[name]([Marginals(np.empty((0, 2)))] * 3).marginals().shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: trimmed_mean(0.5), "share"),
+        (lambda: trimmed_mean(0.1)([Marginals([[0.5]])], [1]), "takes no member weights"),
+        (lambda: type(log_odds)(epsilon=0), "epsilon"),
+        (lambda: mean([]), "at least one member"),
+        (lambda: mean([Marginals([[0.5]])] * 2, [1]), "one entry for each member"),
+        (lambda: mean([Marginals([[0.5]])] * 2, [1, 1, 1]), "one entry for each member"),
+        (lambda: mean([Marginals([[0.5]]), Marginals([[0.5], [0.5]])]), "agree in shape"),
+        (lambda: mixture([Marginals([[0.5]])]), "gives Marginals"),
+    ],
+)
+def test_impossible_pools_are_refused_with_the_reason(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,104 @@
+"""Beliefs: what they say of the labels, and what they refuse."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from comitia.relevance import LabelSets, Marginals, Shared, votes
+
+
+def test_label_sets_marginals_are_the_weighted_sums_of_their_labelings():
+    rng = np.random.default_rng(0)
+    table = np.unique(rng.integers(0, 2, (30, 70)), axis=0).astype(np.int8)
+    weights = rng.dirichlet(np.ones(len(table)), 9)
+    np.testing.assert_allclose(LabelSets(table, weights).marginals(), weights @ table, rtol=1e-13)
+
+
+def test_votes_count_labelings_as_numpy_unique_does():
+    rng = np.random.default_rng(1)
+    for n_labels in (1, 8, 63, 64, 65, 130):
+        centre = rng.random((1, 12, n_labels)) < 0.3
+        cast = (centre ^ (rng.random((15, 12, n_labels)) < 0.5 / n_labels)).astype(np.int8)
+        ballot = votes(cast)
+        assert ballot.total == 15
+        dense = ballot.weights.toarray()
+        for i in range(12):
+            expected = dict(
+                zip(
+                    *map(
+                        lambda a: map(tuple, a) if a.ndim == 2 else a, np.unique(cast[:, i], axis=0, return_counts=True)
+                    ),
+                    strict=True,
+                )
+            )
+            found = {tuple(ballot.table[u]): dense[i, u] for u in np.flatnonzero(dense[i])}
+            assert found == expected
+
+
+def test_votes_keep_the_order_in_which_labelings_were_cast():
+    ballot = votes([[[0, 1], [1, 1]], [[1, 1], [0, 1]], [[0, 1], [0, 1]]])
+    order = [ballot.table[ballot.weights.indices[ballot.weights.indptr[i]]].tolist() for i in range(2)]
+    assert order == [[0, 1], [1, 1]]
+
+
+def test_weighted_votes_add_member_weights_and_pass_over_members_of_no_weight():
+    ballot = votes([[[0, 1]], [[1, 1]], [[0, 1]], [[0, 0]]], weights=[0.5, 2, 1, 0])
+    assert ballot.total == 3.5
+    assert dict(zip(map(tuple, ballot.table.tolist()), ballot.weights.toarray()[0], strict=True)) == {
+        (0, 1): 1.5,
+        (1, 1): 2.0,
+    }
+
+
+def test_rows_of_label_sets_may_repeat_a_labeling():
+    belief = LabelSets.from_rows([([[1, 0], [1, 0], [0, 0]], [0.2, 0.3, 0.5]), ([[0, 0]], [1.0])])
+    np.testing.assert_allclose(belief.weights.toarray(), [[0.5, 0.5], [0, 1]])
+
+
+def test_distinct_distributions_rebuild_the_whole():
+    rng = np.random.default_rng(2)
+    cast = rng.integers(0, 2, (3, 200, 2)).astype(np.int8)
+    ballot = votes(cast)
+    few, place = ballot.distinct()
+    assert few.n_instances < 70
+    np.testing.assert_array_equal(few.take(place).weights.toarray(), ballot.weights.toarray())
+
+
+def test_taking_instances_keeps_their_beliefs_and_totals():
+    belief = LabelSets([[1, 0], [0, 1]], csr_array([[1.0, 2.0], [4.0, 0.0]]), total=[3.0, 4.0])
+    np.testing.assert_allclose(belief.take(np.array([1, 0, 1])).marginals(), [[1, 0], [1 / 3, 2 / 3], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Marginals([[0.5, 1.5]]), r"in \[0, 1\]; got 1.5 for instance 0, label 1"),
+        (lambda: Marginals([[0.5, np.nan]]), "got nan for instance 0, label 1"),
+        (lambda: Marginals([[-0.1]]), "got -0.1"),
+        (lambda: Marginals([0.5]), r"shape \(n, K\) with K ≥ 1; got shape \(1,\)"),
+        (lambda: Marginals(np.empty((3, 0))), "K ≥ 1"),
+        (lambda: Marginals([["a"]]), "real numbers"),
+        (lambda: LabelSets([[1, 0], [0, 1]], [[0.5, 0.4]]), "instance 0 sum to 0.9"),
+        (lambda: LabelSets([[1, 0], [0, 1]], [[1.5, -0.5]]), "not negative"),
+        (lambda: LabelSets([[1, 0], [0, 1]], [[np.nan, 1]]), "finite"),
+        (lambda: LabelSets([[1, 0], [1, 0]], [[0.5, 0.5]]), "each labeling once"),
+        (lambda: LabelSets([[1, 2]], [[1.0]]), "0 and 1 only; got 2 in row 0, column 1"),
+        (lambda: LabelSets([[1, 0]], [[0.5, 0.5]]), "a column for each of the 1 rows"),
+        (lambda: LabelSets([[1, 0]], [[2.0]], total=[2.0, 3.0]), "one for each of 1 instances"),
+        (lambda: LabelSets([[1, 0]], [[2.0]], total=0), "positive"),
+        (lambda: LabelSets(np.empty((1, 0)), [[1.0]]), "K ≥ 1"),
+        (lambda: LabelSets.from_rows([]), "rows is empty"),
+        (lambda: LabelSets.from_rows([([[1, 0]], [0.5, 0.5])]), "instance 0 has 1 labelings"),
+        (lambda: LabelSets.from_rows([([[1, 0]], [1]), ([[1]], [1])]), "instance 1 has 1 labels"),
+        (lambda: votes(np.zeros((2, 3))), r"shape \(M, n, K\)"),
+        (lambda: votes([[[0, 1]], [[0, 3]]]), "labelings of member 1 must hold 0 and 1 only; got 3"),
+        (lambda: votes([[[0, 1]], [[0]]]), "member 1 has labelings of shape"),
+        (lambda: votes([]), "no votes"),
+        (lambda: votes([[[0, 1]]], weights=[0]), "not all zero"),
+        (lambda: Shared(Marginals([[0.5]]), [1]), r"index must lie in 0..0"),
+        (lambda: Shared(Marginals([[0.5]]), [0.5]), "integers"),
+    ],
+)
+def test_what_is_no_belief_is_refused_with_the_reason(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
