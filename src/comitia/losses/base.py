@@ -1,0 +1,103 @@
+"""What every loss can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from comitia.relevance import LabelSets, Marginals, Relevance, Shared
+from comitia.relevance.base import FloatArray, LabelArray
+from comitia.relevance.labelsets import check_labels
+
+# Expectations over label sets compare labelings pairwise; this many label comparisons are held in memory at a time.
+_PAIRS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """A loss ℓ(y, h) of predicting the labeling h where y is true.
+
+    The one idea of this library is to minimise its expectation under a belief P,
+
+        minimise(P) ∈ argmin_h  Σ_y P(y) ℓ(y, h).
+
+    A subclass says what the loss is (:meth:`value`) and how it is minimised for either kind of belief.
+    """
+
+    def value(self, truth: ArrayLike, labeling: ArrayLike) -> FloatArray:
+        """Return the loss of each instance, of shape (n,).
+
+        Parameters
+        ----------
+        truth, labeling : array-like of 0/1, shape (n, K)
+            The true labels and the predicted ones.
+        """
+        y, h = check_labels(truth, "truth"), check_labels(labeling, "labeling")
+        if y.shape != h.shape:
+            raise ValueError(f"truth and labeling must have one shape; got {y.shape} and {h.shape}.")
+        return self._value(y, h)
+
+    def minimise(self, relevance: Relevance) -> LabelArray:
+        """Return the labeling of the smallest expected loss for each instance, of shape (n, K)."""
+        if isinstance(relevance, Shared):
+            return self.minimise(relevance.of)[relevance.index]
+        if isinstance(relevance, LabelSets):
+            return self._minimise_labelsets(relevance)
+        return self._minimise_marginals(_as_marginals(relevance).p)
+
+    def risk(self, relevance: Relevance, labeling: ArrayLike) -> FloatArray:
+        """Return the expected loss of predicting ``labeling`` under the belief, of shape (n,)."""
+        h = check_labels(labeling, "labeling")
+        if h.shape != (relevance.n_instances, relevance.n_labels):
+            raise ValueError(
+                f"labeling must have the relevance's shape {(relevance.n_instances, relevance.n_labels)};"
+                f" got {h.shape}."
+            )
+        if isinstance(relevance, Shared):
+            return self.risk(relevance.spelled_out(), h)
+        if isinstance(relevance, LabelSets):
+            return self._risk_labelsets(relevance, h)
+        return self._risk_marginals(_as_marginals(relevance).p, h)
+
+    @abstractmethod
+    def _value(self, y: LabelArray, h: LabelArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _minimise_marginals(self, p: FloatArray) -> LabelArray: ...
+
+    @abstractmethod
+    def _minimise_labelsets(self, sets: LabelSets) -> LabelArray: ...
+
+    @abstractmethod
+    def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray: ...
+
+    def _risk_labelsets(self, sets: LabelSets, h: LabelArray) -> FloatArray:
+        weights = sets.weights
+        row = np.repeat(np.arange(sets.n_instances), np.diff(weights.indptr))
+        values = np.empty(weights.nnz)
+        step = max(1, _PAIRS_AT_ONCE // sets.n_labels)
+        for start in range(0, weights.nnz, step):
+            part = slice(start, start + step)
+            values[part] = self._value(sets.table[weights.indices[part]], h[row[part]])
+        return np.bincount(row, weights.data * values, sets.n_instances) / sets.total
+
+
+def _as_marginals(relevance: Relevance) -> Marginals:
+    if not isinstance(relevance, Marginals):
+        raise ValueError(f"expected a relevance (Marginals, LabelSets or Shared); got {type(relevance).__name__}.")
+    return relevance
+
+
+def overlap(y: LabelArray, h: LabelArray) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return |y ∩ h|, |y| and |h| of each instance."""
+    common = np.einsum("ik,ik->i", y, h, dtype=np.int64)
+    return common, y.sum(axis=1, dtype=np.int64), h.sum(axis=1, dtype=np.int64)
+
+
+def check_zero_division(value: float) -> None:
+    """Hold a loss's ``zero_division`` to what scikit-learn means by it."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"zero_division must lie in [0, 1]; got {value}.")

@@ -1,0 +1,52 @@
+"""The losses by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from comitia.losses.base import Loss
+from comitia.losses.custom import CustomLoss
+from comitia.losses.fmeasure import FMeasure
+from comitia.losses.hamming import Hamming
+from comitia.losses.jaccard import Jaccard
+from comitia.losses.subset import SubsetZeroOne
+
+LOSSES: dict[str, type[Loss]] = {
+    "hamming": Hamming,
+    "subset01": SubsetZeroOne,
+    "f1": FMeasure,
+    "fbeta": FMeasure,
+    "jaccard": Jaccard,
+}
+"""Every loss that has a name.  Tests iterate over it: a loss is tested the day it is added."""
+
+
+def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:
+    """Return a loss by its name, a user's function as a loss, or the loss itself.
+
+    Parameters
+    ----------
+    loss : str, Loss or callable
+        A name of :data:`LOSSES`; a :class:`Loss`; or a function of (truth, labeling), which becomes a
+        :class:`CustomLoss`.
+    **parameters
+        Parameters of a loss given by name or function.
+
+    Examples
+    --------
+    >>> from comitia.losses import get_loss
+    >>> get_loss("fbeta", beta=2)
+    FMeasure(beta=2, zero_division=1.0)
+    """
+    if isinstance(loss, Loss):
+        if parameters:
+            raise ValueError(f"parameters go with a name: {loss!r} has its own; got {sorted(parameters)} as well.")
+        return loss
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise ValueError(f"unknown loss {loss!r}: expected one of {', '.join(map(repr, LOSSES))}.")
+        return LOSSES[loss](**parameters)
+    if callable(loss):
+        return CustomLoss(loss, **parameters)
+    raise ValueError(f"loss must be a name, a Loss or a function of (truth, labeling); got {loss!r}.")
