@@ -1,0 +1,165 @@
+"""Combine then predict, predict then combine, and what the paper says of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from comitia import AGGREGATIONS, LOSSES, POOLS, FMeasure, Hamming, LabelSets, Marginals, SubsetZeroOne, decide, votes
+from comitia.aggregation import PredictThenCombine, advised, get_aggregation
+from comitia.relevance import mean
+
+probabilities = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
+
+
+@st.composite
+def ensembles(draw):
+    shape = (draw(st.integers(1, 6)), 4, draw(st.integers(1, 5)))
+    return [Marginals(p) for p in draw(arrays(float, shape, elements=probabilities))]
+
+
+@given(ensembles())
+@settings(deadline=None)
+def test_ctp_is_graded_and_labelwise_ptc_is_binary_voting_for_hamming_and_subset_loss(members):
+    for loss in ("hamming", "subset01"):
+        np.testing.assert_array_equal(decide(members, loss, "ctp"), decide(members, loss, "gmv"))
+        np.testing.assert_array_equal(decide(members, loss, "ptc-lw"), decide(members, loss, "bmv"))
+
+
+@given(ensembles())
+@settings(deadline=None)
+def test_aggregations_are_what_their_definitions_in_the_paper_say(members):
+    p = np.stack([member.p for member in members])
+    n_members = len(members)
+    votes_cast = p > 0.5
+    graded = p.sum(axis=0) / n_members > 0.5
+    binary = 2 * votes_cast.sum(axis=0) >= n_members
+    np.testing.assert_array_equal(decide(members, "f1", "gmv"), graded)
+    np.testing.assert_array_equal(decide(members, "f1", "bmv"), binary)
+    np.testing.assert_array_equal(
+        decide(members, "f1", "ctp"), FMeasure().minimise(Marginals(np.minimum(p.sum(axis=0) / n_members, 1)))
+    )
+    f_votes = np.stack([FMeasure().minimise(member) for member in members])
+    np.testing.assert_array_equal(decide(members, "f1", "ptc-lw"), 2 * f_votes.sum(axis=0) >= n_members)
+    for i, chosen in enumerate(decide(members, "f1", "ptc-mode")):
+        cast = [tuple(labeling) for labeling in f_votes[:, i].tolist()]
+        most = max(map(cast.count, cast))
+        tied = [y for y in cast if cast.count(y) == most]
+        agreement = [sum(a == b for other in cast for a, b in zip(y, other, strict=True)) for y in tied]
+        assert tuple(chosen.tolist()) == tied[int(np.argmax(agreement))]
+
+
+def test_combining_votes_optimally_is_minimising_the_loss_over_them():
+    rng = np.random.default_rng(0)
+    members = [Marginals(rng.random((20, 6))) for _ in range(9)]
+    ballot = votes([FMeasure().minimise(member) for member in members])
+    best = decide(members, "f1", "ptc-mbr")
+    for other in ("ptc-lw", "ptc-mode"):
+        worse = FMeasure().risk(ballot, decide(members, "f1", other))
+        assert (FMeasure().risk(ballot, best) <= worse + 1e-12).all()
+
+
+def test_the_default_follows_the_papers_advice():
+    members = [Marginals([[0.9, 0.4]]), Marginals([[0.6, 0.55]]), Marginals([[0.1, 0.6]])]
+    advice = {name: advised(make()) for name, make in LOSSES.items()}
+    assert advice == {"hamming": "ctp", "subset01": "ptc-mode", "f1": "ctp", "fbeta": "ctp", "jaccard": "ctp"}
+    for name, aggregation in advice.items():
+        np.testing.assert_array_equal(decide(members, name), decide(members, name, aggregation))
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_iterator_of_members_is_enough(loss, aggregation):
+    rng = np.random.default_rng(1)
+    table = rng.permutation(np.unique(rng.integers(0, 2, (12, 4)), axis=0))
+    members = [LabelSets(table, rng.dirichlet(np.ones(len(table)), 5)) for _ in range(4)]
+    from_iterator = decide(iter(members), loss, aggregation)
+    assert from_iterator.dtype == np.int8
+    np.testing.assert_array_equal(from_iterator, decide(members, loss, aggregation))
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+@pytest.mark.parametrize("loss", ["hamming", "subset01", "f1"])
+def test_stages_are_the_decisions_of_the_first_members(loss, aggregation):
+    rng = np.random.default_rng(2)
+    table = np.unique(rng.integers(0, 2, (12, 4)), axis=0)
+    members = [LabelSets(table, rng.dirichlet(np.ones(len(table)), 5)) for _ in range(6)]
+    target = LOSSES[loss]()
+    stages = list(get_aggregation(aggregation, target).staged(iter(members), target, [1, 2, 5]))
+    for size, stage in zip([1, 2, 5], stages, strict=True):
+        np.testing.assert_array_equal(stage, decide(members[:size], loss, aggregation))
+
+
+def test_a_heavier_member_prevails():
+    members = [Marginals([[0.9]]), Marginals([[0.2]]), Marginals([[0.2]])]
+    for aggregation in ("gmv", "bmv", "ctp", "ptc-lw", "ptc-mode", "ptc-mbr"):
+        assert decide(members, "hamming", aggregation).tolist() == [[0]]
+        assert decide(members, "hamming", aggregation, weights=[5, 1, 1]).tolist() == [[1]]
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_ctp_minimises_over_the_pool_that_is_named(pool):
+    rng = np.random.default_rng(3)
+    members = [Marginals(rng.random((6, 3))) for _ in range(11)]
+    expected = FMeasure().minimise(POOLS[pool](members))
+    np.testing.assert_array_equal(decide(members, "f1", "ctp", pool), expected)
+
+
+def test_a_tied_vote_is_relevant_and_an_even_probability_is_not():
+    members = [Marginals([[0.9]]), Marginals([[0.1]])]
+    assert decide(members, aggregation="bmv").tolist() == [[1]]
+    assert decide(members, aggregation="gmv").tolist() == [[0]]
+
+
+def test_half_of_fifty_votes_is_a_tie_however_the_labelings_split_them():
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        cast = np.zeros((50, 1, 8), np.int8)
+        cast[:, 0, 1:] = rng.integers(0, 2, (50, 7))
+        cast[rng.permutation(50)[:25], 0, 0] = 1
+        assert votes(cast).marginals()[0, 0] == 0.5
+        assert Hamming(ties="relevant").minimise(votes(cast))[0, 0] == 1
+
+
+def test_joint_combination_of_marginals_is_refused():
+    with pytest.raises(ValueError, match="needs members that give label sets"):
+        decide([Marginals([[0.5, 0.2]])], "f1", "ctp-joint")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"loss": "f3"}, r"unknown loss 'f3': expected one of 'hamming', 'subset01', 'f1', 'fbeta', 'jaccard'"),
+        ({"loss": 3}, "loss must be a name"),
+        ({"aggregation": "ctpp"}, "unknown aggregation 'ctpp'.*'gmv', 'bmv', 'ctp'"),
+        ({"pool": "mode"}, "unknown pool 'mode'.*'mean', 'median', 'trimmed_mean', 'log_odds'"),
+        ({"weights": [1, 2, 3]}, "weights must have one entry for each"),
+        ({"weights": [1, -2]}, "finite, not negative"),
+        ({"members": []}, "at least one member"),
+        ({"members": [Marginals([[0.1]]), Marginals([[0.1, 0.2]])]}, "agree in shape"),
+        ({"members": [Marginals([[0.1]]), Marginals([[0.1, 0.2]])], "aggregation": "bmv"}, "member 1 has labelings"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_what_was_expected(arguments, message):
+    members = arguments.pop("members", [Marginals([[0.1, 0.2]]), Marginals([[0.3, 0.4]])])
+    with pytest.raises(ValueError, match=message):
+        decide(members, **arguments)
+
+
+@pytest.mark.parametrize("sizes", [[], [0, 1], [2, 1], [1, 1], [4]])
+def test_impossible_stages_are_refused(sizes):
+    members = [Marginals([[0.1]])] * 3
+    with pytest.raises(ValueError, match="sizes"):
+        list(PredictThenCombine().staged(members, SubsetZeroOne(), sizes))
+
+
+def test_no_instances_give_an_empty_answer():
+    members = [LabelSets([[1, 0]], np.empty((0, 1)))] * 3
+    for aggregation in AGGREGATIONS:
+        assert decide(members, "f1", aggregation).shape == (0, 2)
+
+
+def test_no_pool_changes_a_single_member():
+    belief = Marginals([[0.1, 0.75, 0.0]])
+    np.testing.assert_array_equal(mean([belief]).marginals(), belief.p)
