@@ -1,0 +1,112 @@
+"""Single values of an ARFF file, for which the compiled loops need Python."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from comitia.datasets._arff_header import Attribute, Header, shortened, unescaped
+from comitia.datasets.dataset import DataFormatError
+
+
+class CellReader:
+    """Turns values as they stand in the file into the floats that stand for them.
+
+    A number is itself, a nominal value its position among the declared ones (0 and 1 are themselves, whatever their
+    order), a date its milliseconds since 1970, a string its position in ``strings`` counted from one; all are NaN
+    where missing.
+    """
+
+    def __init__(self, header: Header) -> None:
+        self.strings: list[bytes] = []
+        self._attributes = header.attributes
+        self._encoding = header.encoding or "latin-1"
+        self._codes: dict[int, dict[str, float]] = {}
+
+    def feature(self, raw: bytes, j: int) -> float:
+        """The float that stands for a value of feature attribute j; a ValueError says what was expected."""
+        attribute = self._attributes[j]
+        if raw == b"?":
+            return math.nan
+        if attribute.kind == "string":
+            self.strings.append(raw)
+            return float(len(self.strings))
+        text = decoded(raw, self._encoding)
+        if attribute.kind == "numeric":
+            return as_number(text)
+        if attribute.date_format is not None:
+            return float(attribute.date_format.milliseconds(text))
+        return self._nominal(text, j)
+
+    def label(self, raw: bytes, j: int) -> float:
+        """Zero or one for a value of label attribute j; a ValueError where it is missing or something else."""
+        if raw == b"?":
+            raise ValueError("expected a label to be 0 or 1, found a missing value")
+        text = decoded(raw, self._encoding)
+        value = as_number(text) if self._attributes[j].kind == "numeric" else self._nominal(text, j)
+        if value not in (0.0, 1.0):
+            raise ValueError(f"expected a label to be 0 or 1, found {text!r}")
+        return value
+
+    def weight(self, raw: bytes) -> float:
+        """The weight of an instance; a ValueError where it is none."""
+        value = as_number(decoded(raw, self._encoding))
+        if not 0 <= value < math.inf:
+            raise ValueError(f"expected a finite weight of at least 0, found {value}")
+        return value
+
+    def _nominal(self, text: str, j: int) -> float:
+        values = self._attributes[j].values
+        if j not in self._codes:
+            are_bits = set(values) <= {"0", "1"}
+            self._codes[j] = {value: float(value if are_bits else i) for i, value in enumerate(values)}
+        code = self._codes[j].get(text)
+        if code is None:
+            declared = shortened(", ".join(map(repr, values[:20])))
+            raise ValueError(f"expected one of {declared}, found {shortened(text)!r}")
+        return code
+
+
+def decoded(raw: bytes, encoding: str) -> str:
+    """The text of a value, without its quotes and escapes."""
+    text = raw.decode(encoding)
+    return unescaped(text[1:-1]) if raw[:1] in (b"'", b'"') else text
+
+
+def as_number(text: str) -> float:
+    """``float(text)`` without what only Python reads as a number, and without overflow."""
+    try:
+        if "_" in text or not text.isascii():
+            raise ValueError
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"expected a number, found {shortened(text)!r}") from None
+    if math.isinf(value) and "n" not in text.lower():
+        raise ValueError(f"expected a number within the range of a double, found {shortened(text)!r}")
+    return value
+
+
+def text_values(
+    path: Path, attribute: Attribute, positions: npt.NDArray[np.float64], strings: list[bytes], encoding: str | None
+) -> list[str | None]:
+    """The values of a string attribute, None where missing.
+
+    Where the header did not tell the encoding, it is UTF-8 if all values are that, and Latin-1 if one is not.
+    """
+    if not positions.all():
+        row = int(np.flatnonzero(positions == 0)[0]) + 1
+        raise DataFormatError.at(
+            path, None, f"expected every sparse row to give string attribute {attribute.name!r}, row {row} omits it"
+        )
+    raw = [None if math.isnan(position) else strings[int(position) - 1] for position in positions]
+    try:
+        return [value if value is None else decoded(value, encoding or "utf-8") for value in raw]
+    except UnicodeDecodeError as error:
+        if encoding is None:
+            return text_values(path, attribute, positions, strings, "latin-1")
+        raise DataFormatError.at(
+            path, None, f"expected {encoding} in {attribute.name!r}, found {error.object!r}"
+        ) from error

@@ -1,0 +1,397 @@
+"""The compiled loops of the ARFF reader: bytes in, arrays filled.
+
+The text ends in a line feed, and no loop goes past a line feed but through ``_next_line``: that is what keeps every
+index inside the text.  What a loop cannot decide without Python objects (nominal and string values, quotes, decimals
+that need more than a double's precision) it leaves as a *cell*: row, attribute, and where the value stands.
+
+A loop stops at the first mistake and returns its code; the row reader turns that into words.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+# What an attribute's values may look like.
+NUMBER, BIT, LABEL, OTHER = range(4)
+
+# What is wrong with a row.
+(
+    FINE,
+    TOO_FEW,
+    TOO_MANY,
+    EMPTY_VALUE,
+    OPEN_QUOTE,
+    NO_SEPARATOR,
+    OTHER_ROW_KIND,
+    NO_INDEX,
+    INDEX_RANGE,
+    INDEX_REPEATED,
+    OPEN_ROW,
+    BAD_WEIGHT,
+) = range(12)
+
+_TAB, _NEWLINE, _SPACE = 9, 10, 32
+_DOUBLE_QUOTE, _PERCENT, _SINGLE_QUOTE, _PLUS, _COMMA, _MINUS, _POINT = 34, 37, 39, 43, 44, 45, 46
+_ZERO, _ONE, _QUESTION, _UPPER_E, _BACKSLASH, _LOWER_E, _OPEN, _CLOSE = 48, 49, 63, 69, 92, 101, 123, 125
+
+_POWERS = np.array([float(f"1e{power}") for power in range(23)])
+_EXACT = 1 << 53
+
+_compiled = njit(cache=True, nogil=True)
+# Inlining what runs for every value makes the loops 1.7 times as fast.
+_inlined = njit(cache=True, nogil=True, inline="always")
+
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Labels = npt.NDArray[np.int8]
+
+
+@_compiled
+def dense_rows(
+    text: Bytes, kinds: Ints, columns: Ints, X: Floats, Y: Labels, weights: Floats, cells: Ints
+) -> tuple[int, int, int, int, int]:
+    """Fill ``X`` and ``Y`` from comma- or tab-separated rows.
+
+    Attribute j goes to column ``columns[j]`` of ``X``, or to ``~columns[j]`` of ``Y`` where that is negative.
+
+    Returns
+    -------
+    rows, cells : int
+        How many were filled.
+    code, attribute, position : int
+        What is wrong, at which attribute, and where in the text; the code is ``FINE`` where all is well.
+    """
+    last = len(kinds) - 1
+    row, n_cells, i = 0, 0, 0
+    while i < len(text):
+        i = _skip_blanks(text, i)
+        if _ends_line(text[i]):
+            i = _next_line(text, i)
+            continue
+        if text[i] == _OPEN:
+            return row, n_cells, OTHER_ROW_KIND, 0, i
+        for j in range(last + 1):
+            start = i
+            known, value, i = _value(text, i, kinds[j])
+            if i < 0:
+                return row, n_cells, OPEN_QUOTE, j, start
+            if i == start:
+                ended = _ends_line(text[i]) or text[i] == _OPEN
+                return row, n_cells, TOO_FEW if ended else EMPTY_VALUE, j, i
+            if not known:
+                n_cells = _add_cell(cells, n_cells, row, j, start, i)
+            elif columns[j] >= 0:
+                X[row, columns[j]] = value
+            else:
+                Y[row, ~columns[j]] = np.int8(value)
+            code, more, i = _separator(text, i)
+            if code != FINE:
+                return row, n_cells, code, j, i
+            if j < last and not more:
+                return row, n_cells, TOO_FEW, j + 1, i
+            if j == last and more and text[i] != _OPEN:
+                return row, n_cells, TOO_MANY, j, i
+        if text[i] == _OPEN:
+            code, n_cells, i = _weight(text, i, row, weights, cells, n_cells)
+            if code != FINE:
+                return row, n_cells, code, -1, i
+        i = _next_line(text, i)
+        row += 1
+    return row, n_cells, FINE, 0, i
+
+
+@_compiled
+def sparse_rows(
+    text: Bytes,
+    kinds: Ints,
+    columns: Ints,
+    ones: Ints,
+    Y: Labels,
+    starts: Ints,
+    indices: Ints,
+    data: Floats,
+    weights: Floats,
+    cells: Ints,
+) -> tuple[int, int, int, int, int]:
+    """Fill ``Y`` and the parts of a CSR array from ``{index value, …}`` rows; returns what `dense_rows` does.
+
+    ``Y`` comes filled with zeros; ``ones`` are the attributes that are one where a row omits them.  The row of a cell
+    that belongs to ``X`` is its position in ``data`` instead.
+    """
+    seen = np.full(len(kinds), -1, dtype=np.int64)
+    row, n_cells, filled, i = 0, 0, 0, 0
+    while i < len(text):
+        i = _skip_blanks(text, i)
+        if _ends_line(text[i]):
+            i = _next_line(text, i)
+            continue
+        if text[i] != _OPEN:
+            return row, n_cells, OTHER_ROW_KIND, 0, i
+        starts[row] = filled
+        i = _skip_blanks(text, i + 1)
+        while text[i] != _CLOSE:
+            code, j, i = _sparse_index(text, i, row, seen)
+            if code != FINE:
+                return row, n_cells, code, j, i
+            start = i
+            known, value, i = _value(text, i, kinds[j])
+            if i < 0:
+                return row, n_cells, OPEN_QUOTE, j, start
+            if i == start:
+                return row, n_cells, EMPTY_VALUE, j, start
+            is_label = columns[j] < 0
+            if not known:
+                n_cells = _add_cell(cells, n_cells, row if is_label else filled, j, start, i)
+            elif is_label:
+                Y[row, ~columns[j]] = np.int8(value)
+            if not is_label and value != 0.0:
+                indices[filled] = columns[j]
+                data[filled] = value
+                filled += 1
+            code, i = _sparse_separator(text, i)
+            if code != FINE:
+                return row, n_cells, code, j, i
+        for j in ones:
+            if seen[j] != row and columns[j] < 0:
+                Y[row, ~columns[j]] = 1
+            elif seen[j] != row:
+                indices[filled] = columns[j]
+                data[filled] = 1.0
+                filled += 1
+        code, _, i = _separator(text, i + 1)
+        if code == FINE and text[i] == _OPEN:
+            code, n_cells, i = _weight(text, i, row, weights, cells, n_cells)
+        elif not _ends_line(text[i]):
+            code = BAD_WEIGHT
+        if code != FINE:
+            return row, n_cells, code, 0, i
+        i = _next_line(text, i)
+        row += 1
+    starts[row] = filled
+    return row, n_cells, FINE, 0, i
+
+
+@_compiled
+def _sparse_index(text: Bytes, i: int, row: int, seen: npt.NDArray[np.int64]) -> tuple[int, int, int]:
+    """The attribute index at ``i``, not yet seen in this row, and where its value starts."""
+    start, index = i, 0
+    while _ZERO <= text[i] < _ZERO + 10:
+        index = min(10 * index + int(text[i]) - _ZERO, len(seen))
+        i += 1
+    if i == start:
+        return OPEN_ROW if _ends_line(text[i]) else NO_INDEX, 0, i
+    if text[i] > _SPACE:
+        return NO_INDEX, 0, start
+    if index == len(seen):
+        return INDEX_RANGE, index, start
+    if seen[index] == row:
+        return INDEX_REPEATED, index, start
+    seen[index] = row
+    return FINE, index, _skip_blanks(text, i)
+
+
+@_compiled
+def _sparse_separator(text: Bytes, i: int) -> tuple[int, int]:
+    """Past the comma after a value, or at the brace that closes the row."""
+    i = _skip_blanks(text, i)
+    if text[i] == _CLOSE:
+        return FINE, i
+    if text[i] != _COMMA:
+        return OPEN_ROW if _ends_line(text[i]) else NO_SEPARATOR, i
+    i = _skip_blanks(text, i + 1)
+    return NO_INDEX if text[i] == _CLOSE else FINE, i
+
+
+@_inlined
+def _separator(text: Bytes, i: int) -> tuple[int, bool, int]:
+    """Past the comma or tabs after a value; whether something must follow."""
+    if text[i] == _COMMA and text[i + 1] > _SPACE:
+        return FINE, True, i + 1
+    tabbed = False
+    while text[i] <= _SPACE and text[i] != _NEWLINE:
+        tabbed |= text[i] == _TAB
+        i += 1
+    if text[i] == _COMMA:
+        return FINE, True, _skip_blanks(text, i + 1)
+    if _ends_line(text[i]) or text[i] == _OPEN:
+        return FINE, False, i
+    return FINE if tabbed else NO_SEPARATOR, True, i
+
+
+@_compiled
+def _weight(text: Bytes, i: int, row: int, weights: Floats, cells: Ints, n_cells: int) -> tuple[int, int, int]:
+    """The weight in braces that starts at ``i`` and ends the row."""
+    start = _skip_blanks(text, i + 1)
+    known, value, i = _value(text, start, NUMBER)
+    if i <= start or (known and not value >= 0.0):
+        return BAD_WEIGHT, n_cells, start
+    if known:
+        weights[row] = value
+    else:
+        n_cells = _add_cell(cells, n_cells, row, -1, start, i)
+    i = _skip_blanks(text, i)
+    if text[i] != _CLOSE:
+        return BAD_WEIGHT, n_cells, i
+    i = _skip_blanks(text, i + 1)
+    return FINE if _ends_line(text[i]) else BAD_WEIGHT, n_cells, i
+
+
+@_compiled
+def _add_cell(cells: Ints, n_cells: int, row: int, attribute: int, start: int, end: int) -> int:
+    cells[n_cells, 0] = row
+    cells[n_cells, 1] = attribute
+    cells[n_cells, 2] = start
+    cells[n_cells, 3] = end
+    return n_cells + 1
+
+
+@_inlined
+def _value(text: Bytes, i: int, kind: int) -> tuple[bool, float, int]:
+    """The value at ``i``: whether it is known, what it is, and where it ends (-1: a quote is never closed).
+
+    An unknown value is NaN until Python has read it; one that ends where it starts is not there.
+    """
+    c = text[i]
+    if c in (_SINGLE_QUOTE, _DOUBLE_QUOTE):
+        return False, np.nan, _quote_end(text, i)
+    if kind == NUMBER:
+        value, end = number(text, i)
+        if end > i:
+            return True, value, end
+    elif kind != OTHER and c in (_ZERO, _ONE) and _ends_value(text[i + 1]):
+        return True, float(c) - _ZERO, i + 1
+    if c == _QUESTION and kind in (NUMBER, BIT) and _ends_value(text[i + 1]):
+        return True, np.nan, i + 1
+    end = i
+    while not (_ends_value(text[i]) and (text[i] > _SPACE or text[i] == _NEWLINE or text[i] == _TAB)):
+        i += 1
+        if text[i - 1] > _SPACE:
+            end = i
+    return False, np.nan, end
+
+
+@_compiled
+def _quote_end(text: Bytes, i: int) -> int:
+    quote = text[i]
+    i += 1
+    while text[i] != quote:
+        if text[i] == _BACKSLASH:
+            i += 1
+        if text[i] == _NEWLINE:
+            return -1
+        i += 1
+    return i + 1
+
+
+@_compiled
+def number(text: Bytes, i: int) -> tuple[float, int]:
+    """The decimal number at ``i``, rounded as ``float`` rounds it, and where it ends.
+
+    Where that takes more than double precision, or there is no number, it "ends" at -1 and Python has to look.
+    With a mantissa m of at most 18 digits and a power p = 10^k, k ≤ 22, one operation rounds m·p and m/p correctly
+    when m ≤ 2^53 (Clinger 1990).  Above, m/p is computed as an unevaluated sum of two doubles, and the rounding of
+    that sum is right unless its tail is too close to half a unit to tell (Ziv 1991).
+    """
+    negative = text[i] == _MINUS
+    if negative or text[i] == _PLUS:
+        i += 1
+    start, exponent = i, 0
+    mantissa, i = _digits(text, i, np.uint64(0))
+    n_digits = i - start
+    if text[i] == _POINT:
+        start = i + 1
+        mantissa, i = _digits(text, start, mantissa)
+        exponent = start - i
+        n_digits -= exponent
+    if n_digits == 0 or n_digits > 18:
+        return np.nan, -1
+    if text[i] == _LOWER_E or text[i] == _UPPER_E:
+        shift, i = _exponent(text, i + 1)
+        exponent += shift
+    if not _ends_value(text[i]) or exponent < -22 or exponent > 22:
+        return np.nan, -1
+    if mantissa <= _EXACT:
+        value = float(mantissa) * _POWERS[exponent] if exponent > 0 else float(mantissa) / _POWERS[-exponent]
+    elif exponent <= 0:
+        value = _long_quotient(np.int64(mantissa), _POWERS[-exponent])
+    else:
+        value = np.nan
+    if np.isnan(value):
+        return np.nan, -1
+    return -value if negative else value, i
+
+
+@_inlined
+def _digits(text: Bytes, i: int, number: np.uint64) -> tuple[np.uint64, int]:
+    """``number`` continued by the digits at ``i``, and where they end."""
+    while True:
+        digit = np.uint64(text[i]) - np.uint64(_ZERO)  # what is below "0" wraps around to far above 9
+        if digit > np.uint64(9):
+            return number, i
+        number = np.uint64(10) * number + digit
+        i += 1
+
+
+@_compiled
+def _exponent(text: Bytes, i: int) -> tuple[int, int]:
+    """The exponent at ``i`` and where it ends; a thousand, which is out of range, where there is none."""
+    negative = text[i] == _MINUS
+    if negative or text[i] == _PLUS:
+        i += 1
+    if not _ZERO <= text[i] < _ZERO + 10:
+        return 1000, i
+    exponent = 0
+    while _ZERO <= text[i] < _ZERO + 10:
+        exponent = min(10 * exponent + int(text[i]) - _ZERO, 1000)
+        i += 1
+    return -exponent if negative else exponent, i
+
+
+@_compiled
+def _long_quotient(mantissa: int, power: float) -> float:
+    """``mantissa / power`` rounded once, for a mantissa of more than 53 bits; NaN where that cannot be told."""
+    high = float(mantissa)
+    low = float(mantissa - np.int64(high))
+    quotient = high / power
+    product = quotient * power
+    # Dekker's product: what `product` lost to rounding, exactly.
+    split = 134217729.0 * quotient
+    quotient_high = split - (split - quotient)
+    quotient_low = quotient - quotient_high
+    split = 134217729.0 * power
+    power_high = split - (split - power)
+    power_low = power - power_high
+    lost = ((quotient_high * power_high - product) + quotient_high * power_low + quotient_low * power_high) + (
+        quotient_low * power_low
+    )
+    correction = ((high - product) - lost + low) / power
+    rounded = quotient + correction
+    tail = correction - (rounded - quotient)
+    return rounded if rounded + tail * (1.0 + 2.0**-40) == rounded else np.nan
+
+
+@_inlined
+def _ends_value(c: int) -> bool:
+    return c <= _SPACE or c in (_COMMA, _PERCENT, _OPEN, _CLOSE)
+
+
+@_inlined
+def _ends_line(c: int) -> bool:
+    return c in (_NEWLINE, _PERCENT)
+
+
+@_inlined
+def _skip_blanks(text: Bytes, i: int) -> int:
+    while text[i] <= _SPACE and text[i] != _NEWLINE:
+        i += 1
+    return i
+
+
+@_compiled
+def _next_line(text: Bytes, i: int) -> int:
+    while text[i] != _NEWLINE:
+        i += 1
+    return i + 1

@@ -1,0 +1,93 @@
+"""Text files read in blocks of whole lines, packed or not, so that memory follows the block and not the file."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import IO
+
+from comitia.datasets.dataset import DataFormatError
+
+BLOCK_BYTES = 1 << 19
+LONGEST_LINE = 1 << 26
+
+
+def line_blocks(path: Path, max_bytes: int) -> Generator[bytes, None, None]:
+    r"""Blocks of whole lines, each ending in ``\n``, whatever ends the lines in the file.
+
+    Parameters
+    ----------
+    path : Path
+        A text file, plain or packed by gzip or bzip2 (recognised by its first bytes, not by its name).
+    max_bytes : int
+        The most text there may be once unpacked: a small archive can hold more than any memory.
+    """
+    unfinished: list[bytes] = []
+    held = 0
+    for block in _unix_lines(raw_blocks(path, max_bytes)):
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join((*unfinished, block[:end]))
+            unfinished, held = [], 0
+        if end < len(block):
+            unfinished.append(block[end:])
+            held += len(block) - end
+        if held > LONGEST_LINE:
+            raise DataFormatError.at(path, None, f"expected lines of at most {LONGEST_LINE} bytes, found a longer one")
+    if unfinished:
+        yield b"".join((*unfinished, b"\n"))
+
+
+def _unix_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    r"""Turn ``\r\n`` and ``\r`` into ``\n``; a block never ends between the two."""
+    carried = b""
+    for piece in blocks:
+        block = carried + piece
+        carried = b"\r" if block.endswith(b"\r") else b""
+        if b"\r" in block:
+            block = block[: len(block) - len(carried)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if block:
+            yield block
+    if carried:
+        yield b"\n"
+
+
+def raw_blocks(path: Path, max_bytes: int) -> Iterator[bytes]:
+    """The unpacked bytes of a file, at most ``max_bytes`` of them."""
+    total = 0
+    with path.open("rb") as file:
+        stream = _unpacked(file)
+        while True:
+            try:
+                block = stream.read(BLOCK_BYTES)
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise DataFormatError.at(
+                    path, None, f"expected a whole archive, found a damaged one ({error})"
+                ) from error
+            except OSError as error:
+                if stream is file or error.errno is not None:
+                    raise
+                raise DataFormatError.at(
+                    path, None, f"expected a whole archive, found a damaged one ({error})"
+                ) from error
+            if not block:
+                return
+            total += len(block)
+            if total > max_bytes:
+                raise DataFormatError.at(
+                    path, None, f"expected at most max_bytes={max_bytes} bytes of text, found more"
+                )
+            yield block
+
+
+def _unpacked(file: IO[bytes]) -> IO[bytes]:
+    start = file.read(3)
+    file.seek(0)
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+    if start == b"BZh":
+        return bz2.BZ2File(file)
+    return file

@@ -1,0 +1,99 @@
+"""What every reader returns: features, labels and their names, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class DataFormatError(ValueError):
+    """A data file is not what it should be.
+
+    The message says which file, which line where there is one, what stands there and what was expected.
+    """
+
+    @classmethod
+    def at(cls, path: str | Path, line: int | None, message: str) -> DataFormatError:
+        """The error for one place in a file."""
+        return cls(f"{path}, line {line}: {message}" if line is not None else f"{path}: {message}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A multilabel dataset.
+
+    Attributes
+    ----------
+    X : ndarray, CSR array or pandas.DataFrame of shape (n, d)
+        The features: float64, with NaN where a value is missing.  Sparse files give a CSR array.  A data frame comes
+        only where there are features that are not numbers: nominal ones are its categorical columns.
+    Y : int8 ndarray of shape (n, K)
+        One where a label is relevant, zero elsewhere.
+    feature_names, label_names : tuple of str
+        In the order of the columns of ``X`` and ``Y``.
+    name : str
+        What the dataset is called.
+    sample_weight : float64 ndarray of shape (n,) or None
+        The weights of the instances, where the file gives any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Dataset(np.eye(2), np.array([[1, 0], [1, 1]], dtype=np.int8), ("a", "b"), ("red", "blue"), "tiny")
+    Dataset(name='tiny', n=2, d=2, K=2, cardinality=1.500, density=0.750)
+    """
+
+    X: Any
+    Y: npt.NDArray[np.int8]
+    feature_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    name: str
+    sample_weight: npt.NDArray[np.float64] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if self.Y.ndim != 2 or self.Y.dtype != np.int8:
+            raise ValueError(f"Y is a matrix of int8; got {self.Y.ndim} dimensions of {self.Y.dtype}")
+        if self.Y.size and not (self.Y.min() >= 0 and self.Y.max() <= 1):
+            raise ValueError("Y holds zeros and ones; got other values")
+        if self.X.shape != (self.n_instances, len(self.feature_names)):
+            expected = (self.n_instances, len(self.feature_names))
+            raise ValueError(f"X has shape {self.X.shape}; Y and feature_names say {expected}")
+        if self.n_labels != len(self.label_names):
+            raise ValueError(f"Y has {self.n_labels} columns; label_names has {len(self.label_names)} names")
+        if self.sample_weight is not None and self.sample_weight.shape != (self.n_instances,):
+            raise ValueError(f"sample_weight has shape {self.sample_weight.shape}; Y has {self.n_instances} rows")
+
+    @property
+    def n_instances(self) -> int:
+        """Number of rows, n."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return len(self.feature_names)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels, K."""
+        return int(self.Y.shape[1])
+
+    @property
+    def cardinality(self) -> float:
+        """Relevant labels of an instance, on average."""
+        return float(self.Y.sum(dtype=np.int64) / max(self.n_instances, 1))
+
+    @property
+    def density(self) -> float:
+        """Share of the labels that is relevant: the cardinality divided by K."""
+        return self.cardinality / max(self.n_labels, 1)
+
+    def __repr__(self) -> str:
+        return (
+            f"Dataset(name={self.name!r}, n={self.n_instances}, d={self.n_features}, K={self.n_labels}, "
+            f"cardinality={self.cardinality:.3f}, density={self.density:.3f})"
+        )

@@ -1,0 +1,57 @@
+"""One door for all that can be named: a file of any format, or a dataset of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from comitia.datasets.arff import read_arff
+from comitia.datasets.catalogue import CATALOGUE, fetch_dataset
+from comitia.datasets.dataset import Dataset
+from comitia.datasets.mulan import load_meka, load_mulan, named_labels
+from comitia.datasets.table import load_table
+
+
+def load_dataset(
+    source: str | Path, labels: Sequence[str] | None = None, *, data_home: str | Path | None = None
+) -> Dataset:
+    """Load what ``source`` names: a file, or else a dataset of the catalogue.
+
+    Parameters
+    ----------
+    source : path or str
+        An ARFF, CSV or Parquet file (``.gz`` and ``.bz2`` may follow), or a name of `list_datasets`.
+    labels : sequence of str, optional
+        The columns that are labels.  CSV and Parquet files need it.  An ARFF file without it has its labels in the XML
+        file of the same name beside it (MULAN), or their number in its relation name (MEKA).
+    data_home : path, optional
+        For a dataset of the catalogue, see `fetch_dataset`.
+
+    Returns
+    -------
+    Dataset
+    """
+    path = Path(source)
+    plain = path.with_name(path.name.removesuffix(".gz").removesuffix(".bz2")) if path.name else path
+    names = [entry.name for entry in CATALOGUE]
+    if not path.is_file() and str(source) in names:
+        if labels is not None:
+            raise ValueError(
+                f"labels is for files; got {list(labels)} for {source!r} of the catalogue, which has its own"
+            )
+        return fetch_dataset(str(source), data_home=data_home)
+    if not path.is_file():
+        raise FileNotFoundError(f"{source} is neither a file nor a dataset of the catalogue ({', '.join(names)})")
+    if plain.suffix == ".arff":
+        return _load_arff(path, plain.with_suffix(".xml"), labels)
+    if plain.suffix not in (".csv", ".parquet"):
+        raise ValueError(f"source is an .arff, .csv or .parquet file; got {source}")
+    if labels is None:
+        raise ValueError(f"labels must name the columns of {source} that are labels; got None")
+    return load_table(path, labels)
+
+
+def _load_arff(path: Path, xml: Path, labels: Sequence[str] | None) -> Dataset:
+    if labels is not None:
+        return read_arff(path, lambda header: named_labels(header, labels, path, "the parameter labels"))
+    return load_mulan(path, xml) if xml.is_file() else load_meka(path)
