@@ -1,0 +1,1 @@
+"""Fast fitting of many models at once; nothing here knows of ensembles."""

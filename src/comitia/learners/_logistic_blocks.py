@@ -1,0 +1,185 @@
+"""How many logistic regressions are cut into blocks, where each of them starts, and in which metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comitia.learners._logistic_kernels import CONVERGED
+from comitia.learners._logistic_solver import Objectives, State, inverse, minimise
+
+Array = NDArray[Any]
+
+# The layout of the blocks decides the last bits of a result, so it does not depend on the number of threads.
+BLOCK = 128  # problems solved together
+ANCHOR_BLOCK = 64
+MATRIX_FEATURES = 512  # up to here second derivatives are a matrix, beyond only its diagonal
+MATRIX_ENTRIES = 2**26
+PATIENCE = 60  # evaluations after which second derivatives of a problem's own are worth their cost
+
+
+@dataclass(frozen=True)
+class Problems:
+    """B problems on one design matrix of D columns, the last of which is constant if there is an intercept.
+
+    Attributes
+    ----------
+    single, double : arrays or CSR arrays of shape (n, D)
+        The design matrix in both precisions.
+    targets : int8 array of shape (n, L)
+    weights : float64 array of shape (n, W)
+        Sample weights times C.
+    target_of, weight_of : int arrays of shape (B,)
+        The columns that a problem uses.
+    penalty : float64 array of shape (D,)
+    free : bool array of shape (B, D) or None
+        Coefficients that may differ from zero.
+    """
+
+    single: Any
+    double: Any
+    targets: Array
+    weights: Array
+    target_of: Array
+    weight_of: Array
+    penalty: Array
+    free: Array | None
+
+    def solve(self, tol: float, max_iter: int, threads: int) -> State:
+        """Solve every problem; a row of the state is a problem."""
+        solved = State.starting(np.zeros((len(self.target_of), len(self.penalty))), memory=0)
+        anchors = self._anchors(tol, threads)
+
+        def solve_block(block: Array) -> None:
+            self._solve_block(block, anchors, tol, max_iter).write_into(solved, block)
+
+        order = np.argsort(self.weight_of, kind="stable")
+        columns = np.split(order, np.flatnonzero(np.diff(self.weight_of[order])) + 1)
+        _each(solve_block, [block for column in columns for block in _cut(column, BLOCK)], threads)
+        return solved
+
+    def _solve_block(self, block: Array, anchors: Anchors, tol: float, max_iter: int) -> State:
+        """Solve problems that share weights: in single precision, then checked or continued in double."""
+        weights = self.weights[:, self.weight_of[block[0]]]
+        targets = self.target_of[block]
+        free = None if self.free is None else self.free[block]
+        start, metric, metric_of = anchors.for_problems(targets, free)
+        limit = max_iter if anchors.diagonal else min(PATIENCE, max_iter)
+        fast = self._objectives(self.single, weights, targets, free)
+        state = minimise(fast, start, metric, metric_of, tol / 2, limit)
+        exact = self._objectives(self.double, weights, targets, free)
+        state = minimise(exact, state.point, metric, metric_of, tol, limit, state.iterations)
+        for _ in range(0, max_iter, limit):
+            left = np.flatnonzero(state.status != CONVERGED)
+            if len(left) == 0:
+                break
+            own = exact.only(left)
+            metric = own.metrics(own.hessians(state.point[left], anchors.diagonal))
+            each = np.arange(len(left))
+            more = minimise(own, state.point[left], metric, each, tol, limit, state.iterations[left])
+            more.write_into(state, left)
+        return state
+
+    def _objectives(self, design: Any, weights: Array, targets: Array, free: Array | None) -> Objectives:
+        rows = np.flatnonzero(weights)
+        everything = len(rows) == len(weights)
+        design = design if everything else design[rows]
+        return Objectives(
+            design=design,
+            weights=weights[rows].astype(design.dtype),
+            targets=np.ascontiguousarray((self.targets if everything else self.targets[rows])[:, targets]),
+            penalty=self.penalty,
+            free=free,
+        )
+
+    def _anchors(self, tol: float, threads: int) -> Anchors:
+        """Solve each target under the mean of the weights, unless too few problems share it to gain by that."""
+        targets, position = np.unique(self.target_of, return_inverse=True)
+        T, D = len(targets), len(self.penalty)
+        diagonal = D > MATRIX_FEATURES or T * D * D > MATRIX_ENTRIES
+        shared = len(position) > 2 * T
+        free = None
+        if self.free is not None:
+            free = np.zeros((T, D), dtype=bool)
+            np.logical_or.at(free, position, self.free)
+        weights = self.weights[:, np.unique(self.weight_of)].mean(axis=1)
+        everything = self._objectives(self.single, weights, targets[:0], None)
+        moments = everything.second_moments(everything.weights, diagonal)
+        matrices = np.zeros((T, 1 if diagonal else D, D), dtype=np.float32)
+        anchors = Anchors(targets, np.zeros((T, D)), matrices, inverted=free is None)
+
+        def anchor(block: Array) -> None:
+            part = None if free is None else free[block]
+            objectives = self._objectives(self.single, weights, targets[block], part)
+            points, base = objectives.at_base_rate(moments)
+            hessians = iter(base)
+            if shared:
+                metric = objectives.metrics(base)
+                points = minimise(objectives, points, metric, np.arange(len(block)), tol, PATIENCE).point
+                hessians = objectives.hessians(points, diagonal)
+            anchors.points[block] = points
+            for at, hessian in zip(block, hessians, strict=True):
+                anchors.matrices[at] = inverse(hessian) if anchors.inverted else hessian
+
+        _each(anchor, _cut(np.arange(T), ANCHOR_BLOCK), threads)
+        return anchors
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """A point for every target, and the second derivatives there.
+
+    Attributes
+    ----------
+    targets : int array of shape (T,)
+        Sorted.
+    points : float64 array of shape (T, D)
+    matrices : float32 array of shape (T, D, D), or (T, 1, D) for diagonals
+    inverted : bool
+        Whether ``matrices`` are the inverses, which serve every problem that has no mask.
+    """
+
+    targets: Array
+    points: Array
+    matrices: Array
+    inverted: bool
+
+    @property
+    def diagonal(self) -> bool:
+        return bool(self.matrices.shape[1] < self.matrices.shape[2])
+
+    def for_problems(self, targets: Array, free: Array | None) -> tuple[Array, Array, Array]:
+        """Return starts (P, D), metrics, and which metric each problem uses.
+
+        A problem whose mask removes coefficients starts at the minimum of its target's quadratic model under
+        that mask: w_S + H_SS⁻¹ H_SR w_R, S the free and R the removed coefficients.
+        """
+        at = np.searchsorted(self.targets, targets)
+        points = self.points[at]
+        if free is None:
+            return points, self.matrices, at
+        metric = np.stack([inverse(self.matrices[a], f) for a, f in zip(at, free, strict=True)])
+        starts = np.where(free, points, 0.0)
+        if not self.diagonal:
+            for p, a in enumerate(at):
+                starts[p] += metric[p] @ (self.matrices[a] @ np.where(free[p], 0.0, points[p]))
+        return starts, metric, np.arange(len(at))
+
+
+def _cut(items: Array, size: int) -> list[Array]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _each(work: Callable[[Array], None], blocks: Sequence[Array], threads: int) -> None:
+    if threads == 1:
+        for block in blocks:
+            work(block)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(work, blocks):
+            pass
