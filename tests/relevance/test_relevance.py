@@ -23,14 +23,8 @@ def test_votes_count_labelings_as_numpy_unique_does():
         assert ballot.total == 15
         dense = ballot.weights.toarray()
         for i in range(12):
-            expected = dict(
-                zip(
-                    *map(
-                        lambda a: map(tuple, a) if a.ndim == 2 else a, np.unique(cast[:, i], axis=0, return_counts=True)
-                    ),
-                    strict=True,
-                )
-            )
+            distinct, counts = np.unique(cast[:, i], axis=0, return_counts=True)
+            expected = dict(zip(map(tuple, distinct), counts, strict=True))
             found = {tuple(ballot.table[u]): dense[i, u] for u in np.flatnonzero(dense[i])}
             assert found == expected
 

@@ -97,11 +97,13 @@ def add_label(old, low, high, p, least, new):
 
     Counts below ``least`` at the upper end, and below NEGLIGIBLE at the lower end, are dropped.
     """
-    q = 1.0 - p
-    new[low] = q * old[low]
-    for j in range(low + 1, high + 1):
-        new[j] = q * old[j] + p * old[j - 1]
-    new[high + 1] = p * old[high]
+    # Slices with indices that start at zero are what the compiler can vectorise: an index may not be negative.
+    source, target = old[low : high + 1], new[low : high + 2]
+    last = high - low
+    target[0] = (1.0 - p) * source[0]
+    for j in range(1, last + 1):
+        target[j] = (1.0 - p) * source[j] + p * source[j - 1]
+    target[last + 1] = p * source[last]
     high += 1
     while high > low and new[high] < least:
         high -= 1
@@ -162,11 +164,12 @@ def _on_a_grid(p, positive, low, high, rows, left, right, beta2, step, stride, i
         a_low = min(a_low, stride * k + step * left[k - low])
         a_high = max(a_high, stride * k + step * right[k - low] + step * (high - k))
     s = np.zeros(a_high - a_low + 1)
+    spare = np.empty_like(s)
     for count in range(first, last + 1):
         weight = rest[count]
-        shift = a_low + step * count
+        quotient = inverse[a_low + step * count :]
         for a in range(len(s)):
-            s[a] += weight * inverse[a + shift]
+            s[a] += weight * quotient[a]
     best, best_value = 0, -1.0
     length = len(s)
     for k in range(high, low - 1, -1):
@@ -180,8 +183,10 @@ def _on_a_grid(p, positive, low, high, rows, left, right, beta2, step, stride, i
             best, best_value = k, value
         length -= step
         relevant = p[k - 1]
+        ahead = s[step:]
         for a in range(length):
-            s[a] = relevant * s[a + step] + (1.0 - relevant) * s[a]
+            spare[a] = relevant * ahead[a] + (1.0 - relevant) * s[a]
+        s, spare = spare, s
     return best, best_value
 
 

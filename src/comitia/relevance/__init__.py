@@ -10,6 +10,7 @@ A *pool* makes one relevance of many: :data:`mean`, :data:`median`, :func:`trimm
 marginals, :data:`mixture` pools label sets.
 """
 
+from comitia.relevance.ballots import votes
 from comitia.relevance.base import Relevance, Shared
 from comitia.relevance.labelsets import LabelSets
 from comitia.relevance.marginals import Marginals
@@ -28,7 +29,6 @@ from comitia.relevance.pools import (
     mixture,
     trimmed_mean,
 )
-from comitia.relevance.votes import votes
 
 __all__ = [
     "POOLS",

@@ -60,46 +60,66 @@ def index_patterns(words, place):
 
 
 @njit(cache=True, nogil=True)
-def count_votes(words, weights, start, stop, first, count, n_distinct):
+def pack_rows(labels, words):
+    """Pack rows of 0/1 bytes (m, K) into words (m, ceil(K / 64)), label k as bit k; return whether all were 0 or 1.
+
+    Eight bytes at a time: multiplied by the magic number, byte b of a word of 0/1 bytes arrives at bit 56 + b.
+    """
+    m, K = labels.shape
+    others = np.uint64(0)
+    for r in range(m):
+        row = labels[r]
+        for w in range(words.shape[1]):
+            word = np.uint64(0)
+            for start in range(64 * w, min(64 * w + 64, K), 8):
+                eight = np.uint64(0)
+                if start + 8 <= K:
+                    for b in range(8):
+                        eight |= np.uint64(row[start + b]) << np.uint64(8 * b)
+                else:
+                    for b in range(K - start):
+                        eight |= np.uint64(row[start + b]) << np.uint64(8 * b)
+                others |= eight
+                word |= ((eight * np.uint64(0x0102040810204080)) >> np.uint64(56)) << np.uint64(start - 64 * w)
+            words[r, w] = word
+    return (others & ~np.uint64(0x0101010101010101)) == 0
+
+
+@njit(cache=True, nogil=True)
+def count_votes(words, weights, start, stop):
     """Group the votes words[:, i] of each instance i in [start, stop) into distinct labelings.
 
-    The d-th distinct labeling of instance i was first cast by member first[i, d] and has the weight count[i, d].
-    Members of weight zero are passed over.
+    Return how many labelings each instance has, and all of them one after another in the order in which they were
+    first cast: their words and their weights.  Members of weight zero are passed over.
     """
     M, _, W = words.shape
+    lengths = np.zeros(stop - start, np.int64)
+    patterns = np.empty(((stop - start) * M, W), np.uint64)
+    data = np.empty((stop - start) * M)
+    filled = 0
     for i in range(start, stop):
-        distinct = 0
+        begin = filled
         for m in range(M):
             if weights[m] == 0.0:
                 continue
-            d = 0
-            while d < distinct:
-                other = first[i, d]
+            e = begin
+            while e < filled:
                 same = True
                 for w in range(W):
-                    if words[other, i, w] != words[m, i, w]:
+                    if patterns[e, w] != words[m, i, w]:
                         same = False
                         break
                 if same:
                     break
-                d += 1
-            if d == distinct:
-                first[i, d] = m
-                count[i, d] = 0.0
-                distinct += 1
-            count[i, d] += weights[m]
-        n_distinct[i] = distinct
-
-
-@njit(cache=True, nogil=True)
-def gather_votes(words, first, count, indptr, patterns, data):
-    """Lay the distinct labelings of every instance one after another: their words and their weights."""
-    for i in range(len(indptr) - 1):
-        for d in range(indptr[i + 1] - indptr[i]):
-            e = indptr[i] + d
-            data[e] = count[i, d]
-            for w in range(words.shape[2]):
-                patterns[e, w] = words[first[i, d], i, w]
+                e += 1
+            if e == filled:
+                for w in range(W):
+                    patterns[e, w] = words[m, i, w]
+                data[e] = 0.0
+                filled += 1
+            data[e] += weights[m]
+        lengths[i - start] = filled - begin
+    return lengths, patterns[:filled].copy(), data[:filled].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from comitia._threads import over_slices
 from comitia.relevance import _kernels
 from comitia.relevance.base import FloatArray, IntArray, LabelArray, Relevance
 
@@ -145,9 +146,9 @@ class LabelSets(Relevance):
 
     def label_lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the table as lists: row u has the labels ``labels[starts[u]:starts[u + 1]]``."""
-        row, labels = np.nonzero(self.table)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self.table)))])
-        return starts, labels
+        set_cells = np.flatnonzero(self.table.view(np.bool_))
+        starts = np.searchsorted(set_cells, np.arange(len(self.table) + 1) * self.n_labels)
+        return starts, set_cells % self.n_labels
 
     def take(self, rows: IntArray) -> LabelSets:
         total = self.total if np.ndim(self.total) == 0 else np.asarray(self.total)[rows]
@@ -155,12 +156,12 @@ class LabelSets(Relevance):
 
 
 def check_labels(labels: ArrayLike, name: str) -> LabelArray:
-    """Return a C-ordered int8 copy or view of a 0/1 array of shape (m, K), or say what is wrong with it."""
+    """Return a 0/1 array of shape (m, K) as C-ordered int8, or say what is wrong with it."""
     array = np.asarray(labels)
     if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(f"{name} must have shape (m, K) with K ≥ 1; got shape {array.shape}.")
     if array.dtype == np.int8:
-        binary = not array.size or array.view(np.uint8).max() <= 1
+        binary = not array.size or bool(array.view(np.uint8).max() <= 1)
     else:
         binary = array.dtype.kind in "fiub" and bool(np.isin(array, (0, 1)).all())
     if not binary:
@@ -175,13 +176,27 @@ def _first_other(array: NDArray[np.generic]) -> str:
     return f"{array[row, column]} in row {row}, column {column}"
 
 
-def pack(labels: LabelArray) -> NDArray[np.uint64]:
-    """Return labelings of shape (..., K) as 64-bit words of shape (..., ceil(K / 64))."""
-    packed = np.packbits(labels.view(np.uint8), axis=-1)
-    short = -packed.shape[-1] % 8
-    if short:
-        packed = np.concatenate([packed, np.zeros((*packed.shape[:-1], short), np.uint8)], axis=-1)
-    return packed.view(np.uint64)
+def pack(labels: ArrayLike, name: str = "labels") -> NDArray[np.uint64]:
+    """Return labelings of shape (m, K) as 64-bit words of shape (m, ceil(K / 64)), checked on the way."""
+    array = np.asarray(labels)
+    if array.dtype != np.int8 or array.ndim != 2 or array.shape[1] == 0 or not array.flags.c_contiguous:
+        array = check_labels(array, name)
+    words = np.empty((len(array), -(-array.shape[1] // 64)), np.uint64)
+    binary = []
+
+    def fill(rows: slice) -> None:
+        binary.append(_kernels.pack_rows(array[rows].view(np.uint8), words[rows]))
+
+    over_slices(fill, len(array), at_least=16384)
+    if not all(binary):
+        check_labels(array, name)
+    return words
+
+
+def unpack(words: NDArray[np.uint64], n_labels: int) -> LabelArray:
+    """Return the labelings that :func:`pack` packed."""
+    bits = np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), axis=1, count=n_labels, bitorder="little")
+    return bits.view(np.int8)
 
 
 def distinct_rows(labels: LabelArray) -> tuple[LabelArray, NDArray[np.int32]]:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
+from comitia.relevance.ballots import check_member_weights
 from comitia.relevance.base import FloatArray, Relevance, Shared
 from comitia.relevance.labelsets import LabelSets, distinct_rows, merge_rows
 from comitia.relevance.marginals import Marginals
-from comitia.relevance.votes import check_member_weights
 
 
 class Pool(ABC):

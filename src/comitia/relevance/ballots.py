@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from comitia._threads import over_slices
 from comitia.relevance import _kernels
 from comitia.relevance.base import FloatArray
-from comitia.relevance.labelsets import LabelSets, check_labels, pack
+from comitia.relevance.labelsets import LabelSets, pack, unpack
 
 
 def votes(labelings: ArrayLike | Iterable[ArrayLike], weights: ArrayLike | None = None) -> LabelSets:
@@ -55,18 +55,11 @@ def _packed_votes(labelings: ArrayLike | Iterable[ArrayLike]) -> tuple[NDArray[n
     shape: tuple[int, ...] | None = None
     packed = []
     for m, labeling in enumerate(labelings):  # type: ignore[arg-type]  # ArrayLike of three dimensions is iterable
-        labels = check_labels(labeling, f"the labelings of member {m}")
-        if shape is None:
-            shape = labels.shape
-        elif labels.shape != shape:
+        labels = np.asarray(labeling)
+        shape = shape or labels.shape
+        if labels.shape != shape:
             raise ValueError(f"member {m} has labelings of shape {labels.shape}, member 0 of shape {shape}.")
-        words = np.empty((len(labels), -(-labels.shape[1] // 64)), np.uint64)
-
-        def fill(rows: slice, labels: NDArray[np.int8] = labels, words: NDArray[np.uint64] = words) -> None:
-            words[rows] = pack(labels[rows])
-
-        over_slices(fill, len(labels), at_least=16384)
-        packed.append(words)
+        packed.append(pack(labels, f"the labelings of member {m}"))
     if shape is None:
         raise ValueError("there are no votes: at least one member is needed.")
     return np.stack(packed), shape[1]
@@ -85,21 +78,16 @@ def check_member_weights(weights: ArrayLike | None, n_members: int) -> FloatArra
 
 
 def _count(packed: NDArray[np.uint64], mass: FloatArray, n_labels: int) -> LabelSets:
-    M, n, W = packed.shape
-    first = np.empty((n, M), np.int32)
-    count = np.empty((n, M))
-    n_distinct = np.empty(n, np.int64)
+    n = packed.shape[1]
+    parts: dict[int, tuple[NDArray[np.int64], NDArray[np.uint64], FloatArray]] = {}
 
     def group(rows: slice) -> None:
-        _kernels.count_votes(packed, mass, rows.start, rows.stop, first, count, n_distinct)
+        parts[rows.start] = _kernels.count_votes(packed, mass, rows.start, rows.stop)
 
     over_slices(group, n)
-    indptr = np.concatenate([[0], np.cumsum(n_distinct)])
-    patterns = np.empty((indptr[-1], W), np.uint64)
-    data = np.empty(indptr[-1])
-    _kernels.gather_votes(packed, first, count, indptr, patterns, data)
+    lengths, patterns, data = map(np.concatenate, zip(*(parts[start] for start in sorted(parts)), strict=True))
     columns = np.empty(len(patterns), np.int32)
     distinct = _kernels.index_patterns(patterns, columns)
-    bits = np.unpackbits(patterns[distinct].view(np.uint8), axis=1, count=n_labels)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
     weights = csr_array((data, columns, indptr), shape=(n, len(distinct)))
-    return LabelSets._trusted(table=bits.view(np.int8), weights=weights, total=float(mass.sum()))
+    return LabelSets._trusted(table=unpack(patterns[distinct], n_labels), weights=weights, total=float(mass.sum()))

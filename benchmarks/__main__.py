@@ -1,0 +1,26 @@
+"""Run the benchmarks: ``python -m benchmarks [--quick] [names]``.  One line a case, each a ratio against a peer."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+
+NAMES = sorted(
+    path.stem for path in Path(__file__).parent.glob("*.py") if "def run(" in path.read_text(encoding="utf-8")
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help=f"which: {', '.join(NAMES)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, to see that everything runs")
+    arguments = parser.parse_args()
+    for name in arguments.names or NAMES:
+        print(f"# {name}", flush=True)
+        for case in importlib.import_module(f"benchmarks.{name}").run(quick=arguments.quick):
+            print(case.line(), flush=True)
+
+
+if __name__ == "__main__":
+    main()
