@@ -1,0 +1,142 @@
+"""Comparison tables in the layout of the paper: best in bold, rank beside the value, average ranks last."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from comitia.report import formats
+from comitia.report.blocks import DECIMALS, Block, blocks
+from comitia.report.presentation import Measure
+
+__all__ = ["Cell", "ComparisonTable", "Line", "comparison_table"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a table, with all that stands beside it.
+
+    Attributes
+    ----------
+    value : float
+        Percent, not rounded.
+    error : float or None
+        Standard error over the folds, in points.
+    rank : float or None
+        Rank among the aggregations on this dataset.
+    best : bool
+        Whether no other aggregation prints a better value.
+    published : float or None
+        What the paper has here, in percent.
+    """
+
+    value: float
+    error: float | None
+    rank: float | None
+    best: bool
+    published: float | None
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.published is None else self.value - self.published
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table: an aggregation of an ensemble under a loss, a cell for each dataset or None."""
+
+    ensemble: str
+    measure: Measure
+    method: str
+    cells: tuple[Cell | None, ...]
+    average_rank: float | None
+    best: bool
+    same_as: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonTable:
+    """Blocks of results, one for each ensemble and loss, over the same datasets.
+
+    Examples
+    --------
+    >>> table = comparison_table(rows)                      # doctest: +SKIP
+    >>> print(table.to_markdown())                          # doctest: +SKIP
+    """
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def datasets(self) -> list[str]:
+        return list(dict.fromkeys(name for block in self.blocks for name in block.datasets))
+
+    @property
+    def has_average_ranks(self) -> bool:
+        return len(self.datasets) > 1
+
+    def lines(self) -> Iterator[Line]:
+        """Give the rows of the table from the top."""
+        for block in self.blocks:
+            for method in block.all_methods:
+                yield _line(block, method, self.datasets)
+
+    def to_latex(self, *, errors: bool = True) -> str:
+        """Write a ``tabular`` for the package booktabs, with or without standard errors."""
+        return formats.latex(self, errors=errors)
+
+    def to_markdown(self, *, errors: bool = True) -> str:
+        """Write a Markdown table, with or without standard errors."""
+        return formats.markdown(self, errors=errors)
+
+    def to_html(self, *, caption: str = "") -> str:
+        """Write an HTML table; every number is in an attribute ``data-value`` in full."""
+        return formats.html(self, caption=caption)
+
+    def to_csv(self) -> str:
+        """Write one line for each value, with all that is known about it and nothing rounded."""
+        return formats.csv(self)
+
+
+def comparison_table(
+    rows: pd.DataFrame,
+    *,
+    ensembles: Sequence[str] | None = None,
+    losses: Sequence[str] | None = None,
+    aggregations: Sequence[str] | None = None,
+    paper: pd.DataFrame | None = None,
+) -> ComparisonTable:
+    """Make a table of result rows; the parameters are those of `comitia.report.blocks.blocks`."""
+    found = blocks(rows, ensembles=ensembles, losses=losses, aggregations=aggregations, paper=paper)
+    return ComparisonTable(tuple(found))
+
+
+def _line(block: Block, method: str, datasets: list[str]) -> Line:
+    column = block.index(method)
+    same_as = block.same.get(method)
+    average = _known(block.average_ranks[column])
+    best = average is not None and round(average, DECIMALS) == round(min(block.average_ranks), DECIMALS)
+    cells = tuple(_cell(block, name, column) for name in datasets)
+    return Line(block.ensemble, block.measure, method, cells, average, best and same_as is None, same_as)
+
+
+def _cell(block: Block, dataset: str, column: int) -> Cell | None:
+    if dataset not in block.folds:
+        return None
+    row = block.datasets.index(dataset)
+    value = _known(block.values[row, column])
+    if value is None:
+        return None
+    printed = block.printed[row]
+    best = np.nanmax(printed) if block.measure.higher_is_better else np.nanmin(printed)
+    return Cell(
+        value,
+        _known(block.errors[row, column]),
+        _known(block.ranks[row, column]),
+        bool(printed[column] == best),
+        None if block.paper is None else _known(block.paper[row, column]),
+    )
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
