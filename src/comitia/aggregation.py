@@ -45,8 +45,8 @@ def decide(
         subset 0/1 loss, ``"ctp"`` for all others.
     pool : str or Pool
         How ``"ctp"`` and ``"gmv"`` pool marginals: see :data:`comitia.relevance.POOLS`.
-    weights : array-like of float, shape (M,), optional
-        Weight of each member; equal by default.
+    weights : array-like of float, shape (M,) or (M, n), optional
+        Weight of each member, for all instances or for each; equal by default.
 
     Returns
     -------

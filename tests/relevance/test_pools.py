@@ -112,3 +112,19 @@ def test_a_pool_of_beliefs_about_nothing_is_empty(name):
 def test_impossible_pools_are_refused_with_the_reason(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("pool", [mean, median, log_odds], ids=str)
+def test_weights_of_each_instance_pool_it_as_if_it_stood_alone(pool, members):
+    w = np.random.default_rng(3).integers(0, 3, (7, 4)) + np.eye(7, 4)
+    pooled = pool(members, w)
+    for i in range(4):
+        alone = pool([Marginals(member.p[[i]]) for member in members], w[:, i])
+        np.testing.assert_allclose(pooled.p[[i]], alone.p, rtol=1e-13)
+
+
+def test_a_mixture_with_weights_of_each_instance_leaves_out_members_of_no_weight():
+    one, two = LabelSets([[1, 0]], [[1.0], [1.0]]), LabelSets([[0, 1]], [[1.0], [1.0]])
+    pooled = mixture([one, two], [[1, 0], [3, 2]])
+    np.testing.assert_allclose(pooled.marginals(), [[0.25, 0.75], [0, 1]])
+    assert np.diff(pooled.weights.indptr).tolist() == [2, 1]

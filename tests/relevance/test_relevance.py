@@ -96,3 +96,13 @@ def test_taking_instances_keeps_their_beliefs_and_totals():
 def test_what_is_no_belief_is_refused_with_the_reason(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_votes_with_weights_of_each_instance_are_counted_as_if_it_stood_alone():
+    rng = np.random.default_rng(4)
+    cast = rng.integers(0, 2, (6, 5, 3))
+    w = rng.integers(0, 2, (6, 5)) + np.eye(6, 5)
+    ballot = votes(cast, w)
+    for i in range(5):
+        alone = votes(cast[:, [i]], w[:, i])
+        np.testing.assert_allclose(ballot.take(np.array([i])).marginals(), alone.marginals())

@@ -43,7 +43,7 @@ class Loss(ABC):
     def minimise(self, relevance: Relevance) -> LabelArray:
         """Return the labeling of the smallest expected loss for each instance, of shape (n, K)."""
         if isinstance(relevance, Shared):
-            return self.minimise(relevance.of)[relevance.index]
+            return self._minimise_shared(relevance)
         if isinstance(relevance, LabelSets):
             return self._minimise_labelsets(relevance)
         return self._minimise_marginals(_as_marginals(relevance).p)
@@ -61,6 +61,18 @@ class Loss(ABC):
         if isinstance(relevance, LabelSets):
             return self._risk_labelsets(relevance, h)
         return self._risk_marginals(_as_marginals(relevance).p, h)
+
+    def _minimise_shared(self, shared: Shared) -> LabelArray:
+        """Decide each belief that occurs once, and remember it."""
+        n_beliefs = shared.of.n_instances
+        if self not in shared.memory:
+            shared.memory[self] = np.zeros(n_beliefs, np.bool_), np.empty((n_beliefs, shared.n_labels), np.int8)
+        known, decided = shared.memory[self]
+        rows = np.unique(shared.index[~known[shared.index]])
+        if rows.size:
+            decided[rows] = self.minimise(shared.of.take(rows))
+            known[rows] = True
+        return decided[shared.index]
 
     @abstractmethod
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray: ...

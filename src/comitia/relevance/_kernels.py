@@ -90,9 +90,11 @@ def count_votes(words, weights, start, stop):
     """Group the votes words[:, i] of each instance i in [start, stop) into distinct labelings.
 
     Return how many labelings each instance has, and all of them one after another in the order in which they were
-    first cast: their words and their weights.  Members of weight zero are passed over.
+    first cast: their words and their weights.  ``weights`` has one column for all instances or one for each; members
+    of weight zero are passed over.
     """
     M, _, W = words.shape
+    each = weights.shape[1] > 1
     lengths = np.zeros(stop - start, np.int64)
     patterns = np.empty(((stop - start) * M, W), np.uint64)
     data = np.empty((stop - start) * M)
@@ -100,7 +102,8 @@ def count_votes(words, weights, start, stop):
     for i in range(start, stop):
         begin = filled
         for m in range(M):
-            if weights[m] == 0.0:
+            weight = weights[m, i if each else 0]
+            if weight == 0.0:
                 continue
             e = begin
             while e < filled:
@@ -117,7 +120,7 @@ def count_votes(words, weights, start, stop):
                     patterns[e, w] = words[m, i, w]
                 data[e] = 0.0
                 filled += 1
-            data[e] += weights[m]
+            data[e] += weight
         lengths[i - start] = filled - begin
     return lengths, patterns[:filled].copy(), data[:filled].copy()
 

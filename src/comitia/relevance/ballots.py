@@ -25,8 +25,8 @@ def votes(labelings: ArrayLike | Iterable[ArrayLike], weights: ArrayLike | None 
     ----------
     labelings : array-like of 0/1, shape (M, n, K), or iterable of M arrays of shape (n, K)
         What each member predicts.  An iterable is consumed one member at a time and kept packed, a bit for a label.
-    weights : array-like of float, shape (M,), optional
-        Weight of each member's vote; equal by default.
+    weights : array-like of float, shape (M,) or (M, n), optional
+        Weight of each member's vote, for all instances or for each; equal by default.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def votes(labelings: ArrayLike | Iterable[ArrayLike], weights: ArrayLike | None 
     (array([[1., 2.]]), 3.0)
     """
     packed, n_labels = _packed_votes(labelings)
-    mass = check_member_weights(weights, len(packed))
+    mass = check_member_weights(weights, len(packed), packed.shape[1])
     return _count(packed, mass, n_labels)
 
 
@@ -65,15 +65,19 @@ def _packed_votes(labelings: ArrayLike | Iterable[ArrayLike]) -> tuple[NDArray[n
     return np.stack(packed), shape[1]
 
 
-def check_member_weights(weights: ArrayLike | None, n_members: int) -> FloatArray:
-    """Return member weights of shape (M,), ones by default, or say what is wrong with them."""
+def check_member_weights(weights: ArrayLike | None, n_members: int, n_instances: int) -> FloatArray:
+    """Return member weights of shape (M, 1) or (M, n), ones by default, or say what is wrong with them."""
     if weights is None:
-        return np.ones(n_members)
+        return np.ones((n_members, 1))
     mass = np.asarray(weights, dtype=np.float64)
-    if mass.shape != (n_members,):
-        raise ValueError(f"weights must have one entry for each of {n_members} members; got shape {mass.shape}.")
-    if not (np.isfinite(mass).all() and (mass >= 0).all() and mass.sum() > 0):
-        raise ValueError(f"weights must be finite, not negative, and not all zero; got {mass.tolist()}.")
+    if mass.shape not in ((n_members,), (n_members, n_instances)):
+        raise ValueError(
+            f"weights must have one entry for each of {n_members} members, or for each member and each of"
+            f" {n_instances} instances; got shape {mass.shape}."
+        )
+    mass = mass.reshape(n_members, -1)
+    if not (np.isfinite(mass).all() and (mass >= 0).all() and (mass.sum(axis=0) > 0).all()):
+        raise ValueError("weights must be finite, not negative, and not all zero for an instance.")
     return mass
 
 
@@ -90,4 +94,9 @@ def _count(packed: NDArray[np.uint64], mass: FloatArray, n_labels: int) -> Label
     distinct = _kernels.index_patterns(patterns, columns)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     weights = csr_array((data, columns, indptr), shape=(n, len(distinct)))
-    return LabelSets._trusted(table=unpack(patterns[distinct], n_labels), weights=weights, total=float(mass.sum()))
+    total = mass.sum(axis=0)
+    return LabelSets._trusted(
+        table=unpack(patterns[distinct], n_labels),
+        weights=weights,
+        total=total if mass.shape[1] > 1 else float(total[0]),
+    )

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from comitia.relevance.labelsets import LabelSets
-    from comitia.relevance.marginals import Marginals
 
 FloatArray = NDArray[np.float64]
 LabelArray = NDArray[np.int8]
@@ -56,10 +52,13 @@ class Shared(Relevance):
 
     Parameters
     ----------
-    of : Marginals or LabelSets
+    of : Relevance
         The distinct beliefs.
     index : array of int, shape (n,)
         Which belief each instance holds.
+    memory : dict, optional
+        What losses have decided for beliefs of ``of`` so far.  Given again with the same beliefs, nothing is decided
+        twice.
 
     Examples
     --------
@@ -71,8 +70,9 @@ class Shared(Relevance):
            [0.1, 0.9]])
     """
 
-    of: Marginals | LabelSets
+    of: Relevance
     index: IntArray
+    memory: dict[Any, tuple[NDArray[np.bool_], LabelArray]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         index = np.asarray(self.index)
@@ -95,10 +95,10 @@ class Shared(Relevance):
         return self.of.n_labels
 
     def marginals(self) -> FloatArray:
-        return self.of.marginals()[self.index]
+        return self.of.take(self.index).marginals()
 
     def take(self, rows: IntArray) -> Shared:
-        return self._trusted(of=self.of, index=self.index[rows])
+        return self._trusted(of=self.of, index=self.index[rows], memory=self.memory)
 
     def spelled_out(self) -> Relevance:
         """Return the same beliefs with one row for each instance."""

@@ -20,7 +20,8 @@ from comitia.relevance.marginals import Marginals
 class Pool(ABC):
     """Makes one relevance of many: ``pool(members, weights=None)``.
 
-    Members are consumed one at a time; a pool that must see them all at once says so.
+    Members are consumed one at a time; a pool that must see them all at once says so.  Weights are of members, (M,),
+    or of members for each instance, (M, n).
     """
 
     @abstractmethod
@@ -41,11 +42,10 @@ class Mean(Pool):
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         first, weighted = _weighted(members, weights)
-        total, p = 0.0, np.zeros((first.n_instances, first.n_labels))
+        total, p = np.zeros((1, 1)), np.zeros((first.n_instances, first.n_labels))
         for member, weight in weighted:
-            marginals = member.marginals()
-            p += marginals if weight == 1 else weight * marginals
-            total += weight
+            p += member.marginals() if weights is None else weight * member.marginals()
+            total = total + weight
         p /= total
         return Marginals._trusted(p=np.minimum(p, 1.0, out=p))
 
@@ -71,10 +71,10 @@ class LogOdds(Pool):
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         first, weighted = _weighted(members, weights)
-        total, odds = 0.0, np.zeros((first.n_instances, first.n_labels))
+        total, odds = np.zeros((1, 1)), np.zeros((first.n_instances, first.n_labels))
         for member, weight in weighted:
             odds += weight * logit(self.epsilon + (1 - 2 * self.epsilon) * member.marginals())
-            total += weight
+            total = total + weight
         return Marginals._trusted(p=expit(odds / total))
 
 
@@ -91,10 +91,11 @@ class Median(Pool):
             return Marginals._trusted(p=np.median(stack, axis=0))
         order = np.argsort(stack, axis=0)
         ordered = np.take_along_axis(stack, order, axis=0)
-        below = np.cumsum(mass[order], axis=0)
-        half = mass.sum() / 2
+        below = np.cumsum(np.take_along_axis(np.broadcast_to(mass, stack.shape), order, axis=0), axis=0)
+        half = below[-1] / 2
         low = np.take_along_axis(ordered, (below < half).sum(axis=0)[None], axis=0)[0]
-        high = np.take_along_axis(ordered, (below <= half).sum(axis=0)[None].clip(max=len(mass) - 1), axis=0)[0]
+        # Members of no weight may stand between the two middle ones: skip to the next that adds weight.
+        high = np.take_along_axis(ordered, (below <= half).sum(axis=0)[None], axis=0)[0]
         return Marginals._trusted(p=(low + high) / 2)
 
 
@@ -140,7 +141,7 @@ class Mixture(Pool):
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> LabelSets:
         _, weighted = _weighted(members, weights)
         parts: list[LabelSets] = []
-        masses: list[float] = []
+        masses: list[FloatArray] = []
         for member, weight in weighted:
             sets = member.spelled_out() if isinstance(member, Shared) else member
             if not isinstance(sets, LabelSets):
@@ -149,7 +150,7 @@ class Mixture(Pool):
                     f" {len(parts)} gives {type(sets).__name__}. Use an aggregation that works on marginals."
                 )
             parts.append(sets)
-            masses.append(weight)
+            masses.append(weight[:, 0])
         table, places = _common_table(parts)
         n = parts[0].n_instances
         lengths = np.stack([np.diff(part.weights.indptr) for part in parts], axis=1)
@@ -162,10 +163,12 @@ class Mixture(Pool):
             within = np.arange(part.weights.nnz) - np.repeat(part.weights.indptr[:-1], lengths[:, m])
             at = np.repeat(start, lengths[:, m]) + within
             columns[at] = places[m][part.weights.indices]
-            data[at] = part.weights.data * np.repeat(mass / np.broadcast_to(part.total, n), lengths[:, m])
+            data[at] = part.weights.data * np.repeat(np.broadcast_to(mass / part.total, n), lengths[:, m])
             start += lengths[:, m]
         merged = merge_rows(indptr, columns, data, len(table))
-        return LabelSets._trusted(table=table, weights=merged, total=float(sum(masses)))
+        merged.eliminate_zeros()
+        total = np.sum(masses, axis=0)
+        return LabelSets._trusted(table=table, weights=merged, total=float(total[0]) if len(total) == 1 else total)
 
 
 def _common_table(parts: list[LabelSets]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -178,25 +181,25 @@ def _common_table(parts: list[LabelSets]) -> tuple[np.ndarray, list[np.ndarray]]
 
 def _weighted(
     members: Iterable[Relevance], weights: ArrayLike | None
-) -> tuple[Relevance, Iterator[tuple[Relevance, float]]]:
-    """Return the first member and an iterator of all of them, each with its weight, that checks shapes as it goes."""
+) -> tuple[Relevance, Iterator[tuple[Relevance, FloatArray]]]:
+    """Return the first member and an iterator of all of them, each with its weight as a column (1 or n rows)."""
     rest = iter(members)
     first = next(rest, None)
     if first is None:
         raise ValueError("there is nothing to pool: at least one member is needed.")
-    mass = None if weights is None else check_member_weights(weights, np.asarray(weights).size)
+    shape = (first.n_instances, first.n_labels)
+    mass = None if weights is None else check_member_weights(weights, len(np.asarray(weights)), shape[0])
 
-    def pairs() -> Iterator[tuple[Relevance, float]]:
-        shape = (first.n_instances, first.n_labels)
+    def pairs() -> Iterator[tuple[Relevance, FloatArray]]:
         count = 0
-        for weight, member in zip(repeat(1.0) if mass is None else mass, chain([first], rest), strict=False):
+        for weight, member in zip(repeat(np.ones(1)) if mass is None else mass, chain([first], rest), strict=False):
             if (member.n_instances, member.n_labels) != shape:
                 raise ValueError(
                     f"members must agree in shape: member 0 has (n, K) = {shape},"
                     f" member {count} has {(member.n_instances, member.n_labels)}."
                 )
             count += 1
-            yield member, float(weight)
+            yield member, weight[:, None]
         if mass is not None and (count < len(mass) or next(rest, None) is not None):
             raise ValueError(f"weights must have one entry for each member; got {len(mass)} for another number.")
 
@@ -204,9 +207,10 @@ def _weighted(
 
 
 def _stacked(members: Iterable[Relevance], weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """Return the members' marginals, (M, n, K), and their weights, (M, 1 or n, 1)."""
     _, weighted = _weighted(members, weights)
     stack, mass = zip(*((member.marginals(), weight) for member, weight in weighted), strict=True)
-    return np.stack(stack), np.array(mass)
+    return np.stack(stack), np.stack(mass)
 
 
 mean = Mean()
