@@ -59,13 +59,14 @@ class CellReader:
         return value
 
     def _nominal(self, text: str, j: int) -> float:
-        values = self._attributes[j].values
+        attribute = self._attributes[j]
         if j not in self._codes:
-            are_bits = set(values) <= {"0", "1"}
-            self._codes[j] = {value: float(value if are_bits else i) for i, value in enumerate(values)}
+            self._codes[j] = {
+                value: float(value if attribute.is_binary else i) for i, value in enumerate(attribute.values)
+            }
         code = self._codes[j].get(text)
         if code is None:
-            declared = shortened(", ".join(map(repr, values[:20])))
+            declared = shortened(", ".join(map(repr, attribute.values[:20])))
             raise ValueError(f"expected one of {declared}, found {shortened(text)!r}")
         return code
 
@@ -89,24 +90,28 @@ def as_number(text: str) -> float:
     return value
 
 
-def text_values(
-    path: Path, attribute: Attribute, positions: npt.NDArray[np.float64], strings: list[bytes], encoding: str | None
-) -> list[str | None]:
-    """The values of a string attribute, None where missing.
-
-    Where the header did not tell the encoding, it is UTF-8 if all values are that, and Latin-1 if one is not.
-    """
-    if not positions.all():
-        row = int(np.flatnonzero(positions == 0)[0]) + 1
-        raise DataFormatError.at(
-            path, None, f"expected every sparse row to give string attribute {attribute.name!r}, row {row} omits it"
-        )
-    raw = [None if math.isnan(position) else strings[int(position) - 1] for position in positions]
+def text_encoding(strings: list[bytes]) -> str:
+    """The encoding of strings, where the header does not tell: UTF-8 if all are that, Latin-1 if one is not."""
     try:
-        return [value if value is None else decoded(value, encoding or "utf-8") for value in raw]
-    except UnicodeDecodeError as error:
-        if encoding is None:
-            return text_values(path, attribute, positions, strings, "latin-1")
-        raise DataFormatError.at(
-            path, None, f"expected {encoding} in {attribute.name!r}, found {error.object!r}"
-        ) from error
+        b"\n".join(strings).decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
+def text_values(
+    path: Path, attribute: Attribute, positions: npt.NDArray[np.float64], strings: list[bytes], encoding: str
+) -> list[str | None]:
+    """The values of a string attribute, None where missing."""
+    values: list[str | None] = []
+    for row, position in enumerate(positions.tolist(), start=1):
+        if position == 0:
+            message = f"row {row}: expected a value of the string attribute {attribute.name!r}, found none"
+            raise DataFormatError.at(path, None, message)
+        try:
+            values.append(None if math.isnan(position) else decoded(strings[int(position) - 1], encoding))
+        except UnicodeError as error:
+            raise DataFormatError.at(
+                path, None, f"row {row}, {attribute.name!r}: expected text, found {error}"
+            ) from error
+    return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,13 @@ class Attribute(NamedTuple):
 
     @property
     def is_binary(self) -> bool:
-        """Declared ``{0,1}`` or ``{1,0}``: a number for all purposes."""
-        return self.values in (("0", "1"), ("1", "0"))
+        """Whether nominal and declared ``{0,1}`` or ``{1,0}`` (or ``{0}`` or ``{1}``)."""
+        return self.kind == "nominal" and {"0", "1"}.issuperset(self.values)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers for all purposes."""
+        return self.kind == "numeric" or self.is_binary
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Header:
     """All that stands before ``@data``."""
 
     relation: str
+    relation_line: int
     attributes: tuple[Attribute, ...]
     encoding: str | None
     """How text is encoded; None where the header is ASCII and does not tell."""
@@ -44,8 +51,11 @@ class Header:
 def read_header(path: Path, blocks: Iterator[bytes]) -> tuple[Header, bytes]:
     """The header, and what is left of the block in which it ends; later blocks stay in ``blocks``."""
     declarations: list[tuple[int, bytes]] = []
-    number = 0
+    number, size = 0, 0
     for block in blocks:
+        size += len(block)
+        if size > _LONGEST_HEADER + len(block):
+            raise DataFormatError.at(path, number, f"expected @data within {_LONGEST_HEADER} bytes, found none")
         position = 0 if number else len(_BYTE_ORDER_MARK) * block.startswith(_BYTE_ORDER_MARK)
         while position < len(block):
             end = block.index(b"\n", position)
@@ -62,6 +72,9 @@ def read_header(path: Path, blocks: Iterator[bytes]) -> tuple[Header, bytes]:
     raise DataFormatError.at(path, number, "expected @data after the attributes, found the end of the file")
 
 
+# A larger header is one of millions of attributes, or no ARFF file.
+_LONGEST_HEADER = 1 << 25
+_BLANKS = " \t\v\f"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DATA = re.compile(rb"@data\s*(?:%.*)?$", re.IGNORECASE | re.DOTALL)
 _KEYWORD = re.compile(r"@(relation|attribute)(?![\w@-])\s*", re.IGNORECASE | re.ASCII)
@@ -75,7 +88,7 @@ _REST = re.compile(r"\s*+(?:%.*)?$", re.ASCII | re.DOTALL)
 
 def _parse_header(path: Path, declarations: list[tuple[int, bytes]], n_lines: int) -> Header:
     text, encoding = _decode(b"\n".join(line for _, line in declarations))
-    relation: str | None = None
+    relation, relation_line = None, 0
     attributes: dict[str, Attribute] = {}
     nominals: dict[str, tuple[str, ...]] = {}
     for (number, _), line in zip(declarations, text.split("\n"), strict=bool(declarations)):
@@ -87,7 +100,7 @@ def _parse_header(path: Path, declarations: list[tuple[int, bytes]], n_lines: in
             if keyword[1].lower() == "relation":
                 if relation is not None:
                     raise _UnexpectedError("one @relation", "a second")
-                relation = _relation(rest)
+                relation, relation_line = _relation(rest), number
                 continue
             if relation is None:
                 raise _UnexpectedError("@relation before the first @attribute", line)
@@ -103,7 +116,7 @@ def _parse_header(path: Path, declarations: list[tuple[int, bytes]], n_lines: in
     if relation is None or not attributes:
         missing = "@relation" if relation is None else "an @attribute"
         raise DataFormatError.at(path, n_lines, f"expected {missing} before @data, found none")
-    return Header(relation, tuple(attributes.values()), encoding, n_lines)
+    return Header(relation, relation_line, tuple(attributes.values()), encoding, n_lines)
 
 
 class _UnexpectedError(Exception):
@@ -131,7 +144,7 @@ def _relation(rest: str) -> str:
     quoted = _QUOTED.match(rest)
     if quoted is not None and _REST.match(rest, quoted.end()):
         return _quoted_text(quoted)
-    return rest.partition("%")[0].strip()
+    return rest.partition("%")[0].strip(_BLANKS)
 
 
 def _attribute(rest: str, line: int, nominals: dict[str, tuple[str, ...]]) -> Attribute:
@@ -169,7 +182,7 @@ def _name(rest: str) -> tuple[str, str]:
         name, end = (bare[0], bare.end()) if bare else ("", 0)
     if not name:
         raise _UnexpectedError("the name of an attribute", repr(rest))
-    return name, rest[end:].lstrip()
+    return name, rest[end:].lstrip(_BLANKS)
 
 
 def _nominal_values(rest: str) -> tuple[str, ...]:
@@ -182,15 +195,14 @@ def _nominal_values(rest: str) -> tuple[str, ...]:
         bare, blanks, separator = found[3], found[4], found[5]
         if not separator and "\t" not in blanks:
             raise _UnexpectedError("a comma or } after a value", repr(rest[position:]))
-        values.append(bare.strip() if bare is not None else _quoted_text(found))
+        values.append(bare.strip(_BLANKS) if bare is not None else _quoted_text(found))
         position = found.end()
         if separator == "}":
             break
     if not _REST.match(rest, position):
         raise _UnexpectedError("the end of the line after }", repr(rest[position:]))
     if len(set(values)) < len(values):
-        repeated = next(value for i, value in enumerate(values) if value in values[:i])
-        raise _UnexpectedError("values that differ", f"{repeated!r} twice")
+        raise _UnexpectedError("values that differ", f"{Counter(values).most_common(1)[0][0]!r} again")
     return tuple(values)
 
 

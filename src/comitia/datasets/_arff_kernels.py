@@ -50,6 +50,18 @@ Labels = npt.NDArray[np.int8]
 
 
 @_compiled
+def first_row(text: Bytes) -> int:
+    """Where the first row starts (a line that is neither blank nor a comment); the length of the text if nowhere."""
+    i = 0
+    while i < len(text):
+        i = _skip_blanks(text, i)
+        if not _ends_line(text[i]):
+            break
+        i = _next_line(text, i)
+    return i
+
+
+@_compiled
 def dense_rows(
     text: Bytes, kinds: Ints, columns: Ints, X: Floats, Y: Labels, weights: Floats, cells: Ints
 ) -> tuple[int, int, int, int, int]:
@@ -161,11 +173,10 @@ def sparse_rows(
                 indices[filled] = columns[j]
                 data[filled] = 1.0
                 filled += 1
-        code, _, i = _separator(text, i + 1)
-        if code == FINE and text[i] == _OPEN:
+        _, more, i = _separator(text, i + 1)
+        code = BAD_WEIGHT if more else FINE
+        if text[i] == _OPEN:
             code, n_cells, i = _weight(text, i, row, weights, cells, n_cells)
-        elif not _ends_line(text[i]):
-            code = BAD_WEIGHT
         if code != FINE:
             return row, n_cells, code, 0, i
         i = _next_line(text, i)

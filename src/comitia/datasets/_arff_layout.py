@@ -25,7 +25,7 @@ class Layout:
     columns: npt.NDArray[np.int32]
     """The column of ``X``, or the column of ``Y`` with its bits flipped."""
     one_if_omitted: npt.NDArray[np.int32]
-    """Attributes declared ``{1,0}``: a sparse row that omits one means its first value."""
+    """Attributes declared ``{1,0}``: a sparse row that omits one means its first value, and that is 1."""
 
     @classmethod
     def of(cls, path: Path, header: Header, labels: Sequence[int]) -> Layout:
@@ -39,9 +39,10 @@ class Layout:
         columns[list(features)] = np.arange(len(features))
         for k, j in enumerate(labels):
             _check_label(path, header.attributes[j])
-            kinds[j], columns[j] = LABEL, ~k
+            kinds[j] = OTHER if kinds[j] == OTHER else LABEL
+            columns[j] = ~k
         ones = [
-            j for j, attribute in enumerate(header.attributes) if attribute.values[:1] == ("1",) and kinds[j] != OTHER
+            j for j, attribute in enumerate(header.attributes) if attribute.is_binary and attribute.values[0] == "1"
         ]
         return cls(header, tuple(labels), features, kinds, columns, np.array(ones, dtype=np.int32))
 
@@ -52,19 +53,18 @@ class Layout:
     @property
     def needs_frame(self) -> bool:
         """Whether there are features that are not numbers."""
-        return bool((self.kinds == OTHER).any())
+        return not all(self.attributes[j].is_number for j in self.features)
 
 
 def _kind(attribute: Attribute) -> int:
     if attribute.kind == "numeric":
         return NUMBER
-    return BIT if attribute.is_binary else OTHER
+    # Where only one of 0 and 1 is declared, the other is a mistake, for which the compiled loops do not look.
+    return BIT if attribute.is_binary and len(attribute.values) == 2 else OTHER
 
 
 def _check_label(path: Path, attribute: Attribute) -> None:
-    if attribute.kind == "nominal" and set(attribute.values) <= {"0", "1"}:
-        return
-    if attribute.kind != "numeric":
+    if not attribute.is_number:
         found = f"{{{','.join(attribute.values[:4])}}}" if attribute.kind == "nominal" else attribute.kind
         raise DataFormatError.at(
             path, attribute.line, f"expected label {attribute.name!r} to be declared {{0,1}}, found {found}"

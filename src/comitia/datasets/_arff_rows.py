@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,9 +42,9 @@ def read_rows(path: Path, layout: Layout, blocks: Iterable[bytes], max_bytes: in
     for text in blocks:
         n_lines = text.count(b"\n")
         if not parts:
-            first = _FIRST.search(text)
-            is_sparse = first is not None and first[1] == b"{"
-        if parts or first:
+            first = kernels.first_row(np.frombuffer(text, dtype=np.uint8))
+            is_sparse = text[first : first + 1] == b"{"
+        if parts or first < len(text):
             block = _Block(path, line, n_lines, text, layout, cells, max_bytes - size)
             parts.append(block.sparse_rows() if is_sparse else block.dense_rows())
             size += parts[-1].size
@@ -59,10 +58,6 @@ def read_rows(path: Path, layout: Layout, blocks: Iterable[bytes], max_bytes: in
         weights=weights if (weights != 1.0).any() else None,
         strings=cells.strings,
     )
-
-
-# The first character of a line that is neither blank nor a comment.
-_FIRST = re.compile(rb"^[^\S\n]*([^\s%])", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -113,7 +108,7 @@ class _Block:
         X = np.empty((n_rows, len(layout.features)))
         Y = np.empty((n_rows, len(layout.labels)), dtype=np.int8)
         weights = np.ones(n_rows)
-        left = np.empty((len(self.text) // 2, 4), dtype=np.int32)
+        left = np.empty((min(n_rows * (len(layout.attributes) + 1), len(self.text) // 2), 4), dtype=np.int32)
         text = np.frombuffer(self.text, dtype=np.uint8)
         found = kernels.dense_rows(text, layout.kinds, layout.columns, X, Y, weights, left)
         for row, column, value in self._left(left, Y, weights, *found[1:]):

@@ -9,9 +9,12 @@ from xml.parsers import expat
 from comitia.datasets._text import raw_blocks
 from comitia.datasets.dataset import DataFormatError
 
+# More than any list of labels: two million names.
+_LONGEST = 1 << 26
 
-def read_label_names(path: Path, max_bytes: int) -> tuple[str, ...]:
-    """The names of all ``<label>`` elements, nested ones after those that hold them.
+
+def read_label_names(path: Path, max_bytes: int) -> dict[str, int]:
+    """The names of all ``<label>`` elements and their lines, nested labels after those that hold them.
 
     Document types are refused, and with them entities, which could name other files or expand without end.
     """
@@ -50,7 +53,7 @@ def read_label_names(path: Path, max_bytes: int) -> tuple[str, ...]:
     parser.EntityDeclHandler = refuse
     parser.ExternalEntityRefHandler = refuse
     try:
-        for block in raw_blocks(path, max_bytes):
+        for block in raw_blocks(path, min(max_bytes, _LONGEST)):
             parser.Parse(block, False)
         parser.Parse(b"", True)
     except DataFormatError:
@@ -60,4 +63,4 @@ def read_label_names(path: Path, max_bytes: int) -> tuple[str, ...]:
         raise DataFormatError.at(path, parser.CurrentLineNumber, message) from error
     if not names:
         fail("expected at least one <label>, found none")
-    return tuple(names)
+    return names

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from comitia.datasets._arff_cells import text_values
+from comitia.datasets._arff_cells import text_encoding, text_values
 from comitia.datasets._arff_header import Header, read_header
 from comitia.datasets._arff_layout import Layout
 from comitia.datasets._arff_rows import Rows, read_rows
@@ -68,10 +68,11 @@ def _frame(path: Path, layout: Layout, rows: Rows, max_bytes: int) -> Any:
     if 8 * len(rows.Y) * len(layout.features) > max_bytes:
         raise DataFormatError.at(path, None, f"expected features that fit in max_bytes={max_bytes}, found more")
     matrix = rows.X.toarray() if issparse(rows.X) else rows.X
+    encoding = layout.header.encoding or text_encoding(rows.strings)
     columns: dict[str, Any] = {}
     for attribute, values in zip((layout.attributes[j] for j in layout.features), matrix.T, strict=True):
         missing = np.isnan(values)
-        if attribute.kind == "numeric" or attribute.is_binary:
+        if attribute.is_number:
             columns[attribute.name] = values
         elif attribute.kind == "nominal":
             codes = np.where(missing, -1, values).astype(np.int64)
@@ -80,5 +81,6 @@ def _frame(path: Path, layout: Layout, rows: Rows, max_bytes: int) -> Any:
             instants = np.where(missing, 0, values).astype("datetime64[ms]")
             columns[attribute.name] = np.where(missing, np.datetime64("NaT"), instants)
         else:
-            columns[attribute.name] = text_values(path, attribute, values, rows.strings, layout.header.encoding)
+            texts = text_values(path, attribute, values, rows.strings, encoding)
+            columns[attribute.name] = pandas.array(texts, dtype="string")
     return pandas.DataFrame(columns)

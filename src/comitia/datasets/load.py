@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from comitia.datasets._arff_header import Header
 from comitia.datasets.arff import read_arff
 from comitia.datasets.catalogue import CATALOGUE, fetch_dataset
-from comitia.datasets.dataset import Dataset
-from comitia.datasets.mulan import load_meka, load_mulan, named_labels
-from comitia.datasets.table import load_table
+from comitia.datasets.dataset import DataFormatError, Dataset
+from comitia.datasets.mulan import load_meka, load_mulan
+from comitia.datasets.table import checked_labels, load_table
 
 
 def load_dataset(
@@ -52,6 +53,17 @@ def load_dataset(
 
 
 def _load_arff(path: Path, xml: Path, labels: Sequence[str] | None) -> Dataset:
-    if labels is not None:
-        return read_arff(path, lambda header: named_labels(header, labels, path, "the parameter labels"))
-    return load_mulan(path, xml) if xml.is_file() else load_meka(path)
+    if labels is None:
+        return load_mulan(path, xml) if xml.is_file() else load_meka(path)
+    wanted = checked_labels(labels)
+
+    def choose_labels(header: Header) -> list[int]:
+        positions = {attribute.name: j for j, attribute in enumerate(header.attributes)}
+        missing = [label for label in wanted if label not in positions]
+        if missing:
+            raise DataFormatError.at(
+                path, None, f"expected the label attributes {missing}, found {list(positions)[:20]}"
+            )
+        return [positions[label] for label in wanted]
+
+    return read_arff(path, choose_labels)

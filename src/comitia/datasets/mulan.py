@@ -19,8 +19,8 @@ def load_mulan(arff: str | Path, xml: str | Path, *, max_bytes: int = MAX_BYTES)
     nested labels (a hierarchy) come after the label that holds them.
 
     Numeric attributes are columns of float64, NaN where missing.  Nominal attributes declared ``{0,1}`` or ``{1,0}``
-    are the numbers 0 and 1.  Other nominal attributes are categorical columns, strings and dates columns of their
-    kind, and ``X`` is then a pandas data frame; otherwise it is an array, sparse (CSR) where the file is.
+    are the numbers 0 and 1, in every file.  Other nominal attributes are categorical columns, strings and dates columns
+    of their kind, and ``X`` is then a pandas data frame; otherwise it is an array, sparse (CSR) where the file is.
 
     Parameters
     ----------
@@ -50,7 +50,15 @@ def load_mulan(arff: str | Path, xml: str | Path, *, max_bytes: int = MAX_BYTES)
     Dataset(name='tiny', n=2, d=1, K=1, cardinality=0.500, density=0.500)
     """
     names = read_label_names(Path(xml), max_bytes)
-    return read_arff(arff, lambda header: named_labels(header, names, Path(arff), str(xml)), max_bytes=max_bytes)
+
+    def choose_labels(header: Header) -> list[int]:
+        positions = {attribute.name: j for j, attribute in enumerate(header.attributes)}
+        for name, line in names.items():
+            if name not in positions:
+                raise DataFormatError.at(xml, line, f"expected label {name!r} to be an attribute of {arff}, it is not")
+        return [positions[name] for name in names]
+
+    return read_arff(arff, choose_labels, max_bytes=max_bytes)
 
 
 def load_meka(arff: str | Path, *, max_bytes: int = MAX_BYTES) -> Dataset:
@@ -67,32 +75,15 @@ def load_meka(arff: str | Path, *, max_bytes: int = MAX_BYTES) -> Dataset:
     >>> load_meka(path).label_names
     ('red',)
     """
-    return read_arff(arff, lambda header: counted_labels(header, Path(arff)), max_bytes=max_bytes)
 
+    def choose_labels(header: Header) -> Sequence[int]:
+        found = re.search(r"(?:^|[\s:])-C\s+(-?[0-9]{1,9})(?![\w.])", header.relation, re.ASCII)
+        count, m = int(found[1]) if found else 0, len(header.attributes)
+        if not 0 < abs(count) < m:
+            expected = (
+                f"expected the number of labels, -C from 1 to {m - 1} or from -1 to {1 - m}, in the relation name"
+            )
+            raise DataFormatError.at(arff, header.relation_line, f"{expected}, found {header.relation!r}")
+        return range(count) if count > 0 else range(m + count, m)
 
-def label_count(header: Header) -> int | None:
-    """The number after ``-C`` in the relation name, None where there is none."""
-    found = re.search(r"(?:^|[\s:])-C\s+(-?[0-9]{1,9})(?![\w.])", header.relation, re.ASCII)
-    return int(found[1]) if found else None
-
-
-def counted_labels(header: Header, path: Path) -> Sequence[int]:
-    """The label attributes by MEKA's rule."""
-    count, m = label_count(header), len(header.attributes)
-    if count is None:
-        raise DataFormatError.at(
-            path, None, f"expected the number of labels (-C 6) in the relation name, found {header.relation!r}"
-        )
-    if not 0 < abs(count) < m:
-        raise DataFormatError.at(path, None, f"expected from 1 to {m - 1} labels of {m} attributes, found -C {count}")
-    return range(count) if count > 0 else range(m + count, m)
-
-
-def named_labels(header: Header, names: Sequence[str], arff: Path, source: str) -> list[int]:
-    """The label attributes by their names."""
-    positions = {attribute.name: j for j, attribute in enumerate(header.attributes)}
-    missing = [name for name in names if name not in positions]
-    if missing:
-        shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
-        raise DataFormatError.at(arff, None, f"expected the labels that {source} names, found no attribute {shown}")
-    return [positions[name] for name in names]
+    return read_arff(arff, choose_labels, max_bytes=max_bytes)

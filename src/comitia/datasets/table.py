@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,11 +49,11 @@ def load_table(path: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_
     >>> load_table(path, labels=["red", "blue"])
     Dataset(name='tiny', n=2, d=1, K=2, cardinality=1.500, density=0.750)
     """
-    path, labels = Path(path), _checked_labels(labels)
+    path, labels = Path(path), checked_labels(labels)
     table = _read(path, max_bytes)
     names: list[str] = table.column_names
     if len(set(names)) < len(names):
-        repeated = next(name for i, name in enumerate(names) if name in names[:i])
+        repeated = Counter(names).most_common(1)[0][0]
         raise DataFormatError.at(path, 1, f"expected columns of different names, found {repeated!r} twice")
     missing = [label for label in labels if label not in names]
     if missing:
@@ -69,7 +70,8 @@ def load_table(path: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_
     )
 
 
-def _checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
+def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """The names of label columns that a user gave."""
     names = (labels,) if isinstance(labels, str) else tuple(labels)
     if isinstance(labels, str) or not names or len(set(names)) < len(names):
         raise ValueError(f"labels is a list of the names of different columns; got {labels!r}")
