@@ -1,6 +1,14 @@
 """Ensembles of multilabel classifiers whose predictions are made for the loss that matters."""
 
 from comitia.aggregation import AGGREGATIONS, decide
+from comitia.ensembles import (
+    ENSEMBLES,
+    EBRClassifier,
+    ECCClassifier,
+    EMODTClassifier,
+    MultilabelBaggingClassifier,
+    MultilabelVotingClassifier,
+)
 from comitia.losses import LOSSES, CustomLoss, FMeasure, Hamming, Jaccard, Loss, SubsetZeroOne, get_loss
 from comitia.relevance import POOLS, LabelSets, Marginals, votes
 
@@ -8,15 +16,21 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "AGGREGATIONS",
+    "ENSEMBLES",
     "LOSSES",
     "POOLS",
     "CustomLoss",
+    "EBRClassifier",
+    "ECCClassifier",
+    "EMODTClassifier",
     "FMeasure",
     "Hamming",
     "Jaccard",
     "LabelSets",
     "Loss",
     "Marginals",
+    "MultilabelBaggingClassifier",
+    "MultilabelVotingClassifier",
     "SubsetZeroOne",
     "decide",
     "get_loss",

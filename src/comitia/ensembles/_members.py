@@ -1,0 +1,220 @@
+"""Members made of any scikit-learn classifiers, and the one place where their probabilities get one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import hstack, issparse
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from comitia.relevance import Marginals, Relevance
+from comitia.relevance.base import FloatArray, IntArray, LabelArray
+
+
+class Crew(Protocol):
+    """The members of an ensemble."""
+
+    def __len__(self) -> int: ...
+
+    def relevances(self, X: Any, joint: bool = False) -> Iterable[Relevance]:
+        """Return what each member believes about the rows of X."""
+
+    def joined(self, other: Any) -> Any:
+        """Return these members followed by others."""
+
+
+class Member(Protocol):
+    """One multilabel classifier."""
+
+    def marginals(self, X: Any) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class MemberList:
+    """Members of any kind, asked one after another."""
+
+    members: tuple[Member, ...]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def relevances(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
+        if joint:
+            raise ValueError(
+                "these members give marginals, not labelset distributions: 'ctp-joint' needs an ensemble of trees"
+                " (EMODTClassifier)."
+            )
+        return (Marginals(member.marginals(X)) for member in self.members)
+
+    def joined(self, other: MemberList) -> MemberList:
+        return MemberList(self.members + other.members)
+
+
+@dataclass(frozen=True)
+class BinaryRelevance:
+    """One binary classifier a label."""
+
+    estimators: tuple[Any, ...]
+
+    @classmethod
+    def fitted(cls, estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int) -> BinaryRelevance:
+        return cls(tuple(fit_binary(estimator, X, y, weight, seed + k) for k, y in enumerate(Y.T)))
+
+    def marginals(self, X: Any) -> FloatArray:
+        return np.column_stack([marginals_of(estimator, X, 1)[:, 0] for estimator in self.estimators])
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One binary classifier a label, each seeing the labels before it in the chain's order."""
+
+    estimators: tuple[Any, ...]
+    order: IntArray
+    method: Literal["predict", "predict_proba"]
+
+    @classmethod
+    def fitted(
+        cls, estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int, order: IntArray, method: Any
+    ) -> Chain:
+        links = []
+        for position, label in enumerate(order):
+            augmented = _augmented(X, Y[:, order[:position]])
+            links.append(fit_binary(estimator, augmented, Y[:, label], weight, seed + position))
+        return cls(tuple(links), order, method)
+
+    def marginals(self, X: Any) -> FloatArray:
+        n = X.shape[0]
+        p = np.zeros((n, len(self.order)))
+        passed = np.zeros((n, len(self.order)))
+        for position, (label, link) in enumerate(zip(self.order, self.estimators, strict=True)):
+            augmented = _augmented(X, passed[:, :position])
+            p[:, label] = marginals_of(link, augmented, 1)[:, 0]
+            passed[:, position] = link.predict(augmented) if self.method == "predict" else p[:, label]
+        return p
+
+
+@dataclass(frozen=True)
+class AnyMultilabel:
+    """Any multilabel classifier, and the labels that were constant where it could not be fitted on them."""
+
+    estimator: Any
+    constant: NDArray[np.int8]
+
+    @classmethod
+    def fitted(
+        cls, estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int | None
+    ) -> AnyMultilabel:
+        """Fit a clone; one that refuses labels that are constant in its sample is fitted on the others."""
+        X, Y, weight = _sample(estimator, X, Y, weight)
+        constant = np.where((Y[:1] == Y).all(axis=0), Y[0], -1).astype(np.int8)
+        try:
+            return cls(_fit(estimator, X, Y, weight, seed), np.full_like(constant, -1))
+        except ValueError:
+            if (constant < 0).all():
+                raise
+            if (constant >= 0).all():
+                return cls(_fit(DummyClassifier(strategy="prior"), X, Y, None, None), constant)
+            return cls(_fit(estimator, X, Y[:, constant < 0], weight, seed), constant)
+
+    def marginals(self, X: Any) -> FloatArray:
+        varies = self.constant < 0
+        if varies.all():
+            return marginals_of(self.estimator, X, len(varies))
+        p = np.tile(np.maximum(self.constant, 0).astype(np.float64), (_n_rows(X), 1))
+        if varies.any():
+            p[:, varies] = marginals_of(self.estimator, X, int(varies.sum()))
+        return p
+
+
+def fit_binary(estimator: Any, X: Any, y: NDArray[np.int8], weight: FloatArray | None, seed: int) -> Any:
+    """Fit a clone of a binary classifier on one label; a label that is constant needs none."""
+    X, Y, weight = _sample(estimator, X, y[:, None], weight)
+    if Y.min() == Y.max():
+        return DummyClassifier(strategy="constant", constant=Y[0, 0]).fit(np.zeros((1, 1)), Y[:1, 0])
+    return _fit(estimator, X, Y[:, 0], weight, seed)
+
+
+def _fit(estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int | None) -> Any:
+    fitted = clone(estimator)
+    if seed is not None:
+        # Only where the user has left it open: a fixed random_state stays what it is.
+        open_ = [name for name, value in fitted.get_params().items() if name.split("__")[-1] == "random_state"
+                 and value is None]  # fmt: skip
+        fitted.set_params(**dict.fromkeys(open_, int(seed) % (2**31 - 1)))
+    return fitted.fit(X, Y) if weight is None else fitted.fit(X, Y, sample_weight=weight)
+
+
+def _sample(
+    estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None
+) -> tuple[Any, LabelArray, FloatArray | None]:
+    """The instances of positive weight; repeated by their weight where the classifier takes no weights."""
+    if weight is None:
+        return X, Y, None
+    if has_fit_parameter(estimator, "sample_weight"):
+        rows = np.flatnonzero(weight)
+        return _rows(X, rows), Y[rows], weight[rows]
+    if not np.array_equal(weight, np.round(weight)):
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample weights, so an instance can only count a whole number of"
+            " times; sample_weight holds fractions. Use bootstrap=True or another base learner."
+        )
+    rows = np.repeat(np.arange(len(weight)), weight.astype(np.int64))
+    return _rows(X, rows), Y[rows], None
+
+
+def marginals_of(estimator: Any, X: Any, n_labels: int) -> FloatArray:
+    """Return the marginals (n, K) of any fitted scikit-learn classifier.
+
+    Multilabel ``predict_proba`` comes as a list of (n, classes) arrays, as one (n, K) array, or, for a single label,
+    as (n, 2); a label with one class in training has one column.  A classifier without probabilities is certain of
+    what it predicts.
+    """
+    if not hasattr(estimator, "predict_proba"):
+        predicted = estimator.predict(X)
+        predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
+        return _checked(predicted.reshape(_n_rows(X), -1).astype(np.float64), estimator, n_labels)
+    proba = estimator.predict_proba(X)
+    if isinstance(proba, list):
+        columns = [_relevant(p, classes) for p, classes in zip(proba, estimator.classes_, strict=True)]
+        return _checked(np.column_stack(columns), estimator, n_labels)
+    proba = proba.toarray() if issparse(proba) else np.asarray(proba)
+    if n_labels == 1 and getattr(estimator, "classes_", None) is not None:
+        classes = estimator.classes_[0] if isinstance(estimator.classes_, list) else estimator.classes_
+        if len(classes) == proba.shape[1]:
+            return _checked(_relevant(proba, classes)[:, None], estimator, n_labels)
+    return _checked(proba, estimator, n_labels)
+
+
+def _relevant(proba: FloatArray, classes: NDArray[Any]) -> FloatArray:
+    """The column of class 1, or zeros where training had none."""
+    at = np.flatnonzero(np.asarray(classes) == 1)
+    return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))
+
+
+def _checked(p: FloatArray, estimator: Any, n_labels: int) -> FloatArray:
+    if p.ndim != 2 or p.shape[1] != n_labels:
+        raise ValueError(f"{type(estimator).__name__} gives probabilities of shape {p.shape} for {n_labels} labels.")
+    return p
+
+
+def _augmented(X: Any, labels: NDArray[Any]) -> Any:
+    if not labels.shape[1]:
+        return X
+    if issparse(X):
+        return hstack([X, labels.astype(X.dtype)], format="csr")
+    return np.hstack([X, labels])
+
+
+def _rows(X: Any, rows: IntArray) -> Any:
+    return _safe_indexing(X, rows)
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
