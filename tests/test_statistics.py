@@ -21,9 +21,7 @@ from comitia.statistics import (
     ranks,
 )
 
-BLOCKS = [
-    (ensemble, metric) for ensemble in ("EMODT", "ECC", "EBR") for metric in ("hamming", "subset01", "f1")
-]
+BLOCKS = [(ensemble, metric) for ensemble in ("EMODT", "ECC", "EBR") for metric in ("hamming", "subset01", "f1")]
 
 tables = arrays(
     np.float64,
@@ -40,9 +38,7 @@ def read_block(paper: Path, ensemble: str, metric: str):
         for row in csv.DictReader(lines):
             known = row["dataset"] != "*" and row["value_percent"] != ""
             if (row["ensemble"], row["metric"]) == (ensemble, metric) and known:
-                cells.setdefault(row["aggregation"], []).append(
-                    (float(row["value_percent"]), float(row["rank"]))
-                )
+                cells.setdefault(row["aggregation"], []).append((float(row["value_percent"]), float(row["rank"])))
                 printed[row["aggregation"]] = float(row["average_rank"])
     both = np.array(list(cells.values()))  # methods x datasets x (value, rank)
     return both[:, :, 0].T, both[:, :, 1].T, np.array(list(printed.values()))

@@ -229,15 +229,11 @@ def corrected_t_test(differences: ArrayLike, test_share: float) -> TestResult:
     """
     values = np.asarray(differences, dtype=np.float64)
     if values.ndim != 1 or len(values) < 2:
-        raise ValueError(
-            f"differences has shape {values.shape}: expected one value for each of two folds or more"
-        )
+        raise ValueError(f"differences has shape {values.shape}: expected one value for each of two folds or more")
     if not np.isfinite(values).all():
         raise ValueError("differences holds values that are not finite")
     if not 0 < test_share < 1:
-        raise ValueError(
-            f"test_share is {test_share}: expected a share between 0 and 1, such as 0.1 for ten folds"
-        )
+        raise ValueError(f"test_share is {test_share}: expected a share between 0 and 1, such as 0.1 for ten folds")
     mean, variance = float(values.mean()), float(values.var(ddof=1))
     if variance == 0:
         return TestResult(0.0, 1.0) if mean == 0 else TestResult(float(np.copysign(np.inf, mean)), 0.0)

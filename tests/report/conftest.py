@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.model_selection import KFold
 
-from comitia.report import Run
+from comitia.report import Run, write_report
 from comitia.report.figures import SevenSegments
 
 SCRIPT = "<script>alert(1)</script>"
@@ -53,6 +53,14 @@ def run_folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def run(run_folder) -> Run:
     return read_run(run_folder)
+
+
+@pytest.fixture(scope="session")
+def report_folder(run, tmp_path_factory) -> Path:
+    """Everything that is written about the run, in a folder that was not there before."""
+    folder = tmp_path_factory.mktemp("report") / "new"
+    assert write_report(run, folder) == folder / "report.html"
+    return folder
 
 
 @pytest.fixture(scope="session")

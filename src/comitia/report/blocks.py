@@ -216,7 +216,7 @@ def curve(rows: pd.DataFrame, method: str, shown: Measure) -> tuple[NDArray[np.i
 
 
 def _common_size(ensemble: str, rows: pd.DataFrame) -> int:
-    largest = rows.groupby("dataset")["size"].max()
+    largest = rows.groupby("dataset", sort=False)["size"].max()
     if largest.nunique() > 1:
         raise ValueError(
             f"{ensemble!r} has {largest.max()} members on {largest.idxmax()!r} but {largest.min()} on "

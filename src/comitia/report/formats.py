@@ -149,7 +149,7 @@ def html(table: "ComparisonTable", *, caption: str) -> str:
     out.append(Markup("</tr></thead><tbody>"))
     out += [_html_line(line, several, measures, table.has_average_ranks) for line in table.lines()]
     out.append(Markup("</tbody></table>"))
-    return Markup("\n").join(out)
+    return str(Markup("\n").join(out))
 
 
 def _html_line(line: "Line", several: bool, measures: bool, average: bool) -> Markup:

@@ -124,7 +124,7 @@ def shortened(name: str, length: int = 18) -> str:
     Examples
     --------
     >>> shortened("emotions"), shortened("a name that goes on and on")
-    ('emotions', 'a name that goes …')
+    ('emotions', 'a name that goes…')
     """
     return name if len(name) <= length else name[: length - 1].rstrip() + "…"
 

@@ -57,13 +57,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class ComparisonTable:
-    """Blocks of results, one for each ensemble and loss, over the same datasets.
-
-    Examples
-    --------
-    >>> table = comparison_table(rows)                      # doctest: +SKIP
-    >>> print(table.to_markdown())                          # doctest: +SKIP
-    """
+    """Blocks of results, one for each ensemble and loss, over the same datasets; see `comparison_table`."""
 
     blocks: tuple[Block, ...]
 
@@ -106,7 +100,22 @@ def comparison_table(
     aggregations: Sequence[str] | None = None,
     paper: pd.DataFrame | None = None,
 ) -> ComparisonTable:
-    """Make a table of result rows; the parameters are those of `comitia.report.blocks.blocks`."""
+    """Make a table of result rows; the parameters are those of `comitia.report.blocks.blocks`.
+
+    Examples
+    --------
+    >>> cell = {"dataset": "mine", "ensemble": "ecc", "repeat": 0, "loss": "f1", "pool": "mean", "size": 50}
+    >>> rows = pd.DataFrame(
+    ...     cell | {"fold": fold, "aggregation": name, "value": value, "n_test": 100}
+    ...     for name, values in {"gmv": (0.36, 0.38), "ctp": (0.31, 0.32)}.items()
+    ...     for fold, value in enumerate(values)
+    ... )
+    >>> print(comparison_table(rows).to_markdown())
+    | Ensemble | Measure (%) | Aggregation | mine |
+    | --- | --- | --- | --: |
+    | ECC | F1-measure ↑ | GMV | 63.00 ± 1.00 <sup>2</sup> |
+    | ECC | F1-measure ↑ | CTP | **68.50** ± 0.50 <sup>1</sup> |
+    """
     found = blocks(rows, ensembles=ensembles, losses=losses, aggregations=aggregations, paper=paper)
     return ComparisonTable(tuple(found))
 

@@ -20,7 +20,8 @@ __all__ = ["write_report"]
 def write_report(run: Run, folder: str | Path) -> Path:
     """Write the page, the figures and the tables of a run.
 
-    Each file is written under a temporary name and then renamed, the page last, so that what is there is whole.
+    Each file is written under a temporary name and then renamed, the page last, so that what is there is whole; a
+    run of which no page can be made leaves the folder as it was.
 
     Parameters
     ----------
@@ -36,12 +37,13 @@ def write_report(run: Run, folder: str | Path) -> Path:
         The page.
     """
     folder = Path(folder)
+    html = page(run)
     for name, table in _tables(run):
         for ending, text in (("tex", table.to_latex()), ("md", table.to_markdown()), ("csv", table.to_csv())):
             _write(folder / "tables" / f"{name}.{ending}", text)
     for name, figure in _figures(run):
         figures.save(figure, folder / "figures" / name)
-    return _write(folder / "report.html", page(run))
+    return _write(folder / "report.html", html)
 
 
 def _tables(run: Run) -> Iterator[tuple[str, ComparisonTable]]:

@@ -11,7 +11,8 @@ const choice = {
 };
 // Plotly reads a little HTML in its texts: names are to appear as they are.
 const plain = text => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-const narrow = () => window.innerWidth < 640;
+const narrowWindow = matchMedia("(max-width: 640px)");
+const narrow = () => narrowWindow.matches;
 const short = (text, length = narrow() ? 13 : 24) => text.length > length ? text.slice(0, length - 1) + "…" : text;
 const css = name => getComputedStyle(root).getPropertyValue(name).trim();
 const methodNamed = name => data.methods.find(method => method.name === name);
@@ -200,6 +201,7 @@ function start() {
   drawAll();
   for (const select of Object.values(choice)) select.addEventListener("change", drawAll);
   document.addEventListener("themechange", drawAll);
+  narrowWindow.addEventListener("change", drawAll);
   addEventListener("beforeprint", () => { printing = true; drawAll(); });
   addEventListener("afterprint", () => { printing = false; drawAll(); });
   root.dataset.figures = "drawn";
