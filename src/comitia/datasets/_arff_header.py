@@ -51,31 +51,32 @@ class Header:
 def read_header(path: Path, blocks: Iterator[bytes]) -> tuple[Header, bytes]:
     """The header, and what is left of the block in which it ends; later blocks stay in ``blocks``."""
     declarations: list[tuple[int, bytes]] = []
-    number, size = 0, 0
+    number, size = 1, 0
     for block in blocks:
-        size += len(block)
-        if size > _LONGEST_HEADER + len(block):
+        if size > _LONGEST_HEADER:
             raise DataFormatError.at(path, number, f"expected @data within {_LONGEST_HEADER} bytes, found none")
-        position = 0 if number else len(_BYTE_ORDER_MARK) * block.startswith(_BYTE_ORDER_MARK)
-        while position < len(block):
-            end = block.index(b"\n", position)
-            line = block[position:end].strip()
-            position, number = end + 1, number + 1
-            if not line or line.startswith(b"%"):
-                continue
+        block = block if size else block.removeprefix(_BYTE_ORDER_MARK)
+        size += len(block)
+        position = 0
+        for found in _LINE.finditer(block):
+            number += block.count(b"\n", position, found.start())
+            position, line = found.start(), found[1].rstrip()
             if not line.startswith(b"@"):
-                found = repr(shortened(line.decode("latin-1")))
-                raise DataFormatError.at(path, number, f"expected @relation, @attribute or @data, found {found}")
+                text = repr(shortened(line.decode("latin-1")))
+                raise DataFormatError.at(path, number, f"expected @relation, @attribute or @data, found {text}")
             if line[:5].lower() == b"@data" and _DATA.match(line):
-                return _parse_header(path, declarations, number), block[position:]
+                return _parse_header(path, declarations, number), block[found.end() + 1 :]
             declarations.append((number, line))
-    raise DataFormatError.at(path, number, "expected @data after the attributes, found the end of the file")
+        number += block.count(b"\n", position)
+    raise DataFormatError.at(path, number - 1, "expected @data after the attributes, found the end of the file")
 
 
 # A larger header is one of millions of attributes, or no ARFF file.
 _LONGEST_HEADER = 1 << 25
 _BLANKS = " \t\v\f"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# What stands in a line that is neither blank nor a comment.
+_LINE = re.compile(rb"^[^\S\n]*+([^\s%].*)", re.MULTILINE)
 _DATA = re.compile(rb"@data\s*(?:%.*)?$", re.IGNORECASE | re.DOTALL)
 _KEYWORD = re.compile(r"@(relation|attribute)(?![\w@-])\s*", re.IGNORECASE | re.ASCII)
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)\"""", re.DOTALL)

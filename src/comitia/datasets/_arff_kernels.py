@@ -324,10 +324,11 @@ def number(text: Bytes, i: int) -> tuple[float, int]:
         exponent += shift
     if not _ends_value(text[i]) or exponent < -22 or exponent > 22:
         return np.nan, -1
-    if mantissa <= _EXACT:
-        value = float(mantissa) * _POWERS[exponent] if exponent > 0 else float(mantissa) / _POWERS[-exponent]
+    whole = np.int64(mantissa)
+    if whole <= _EXACT:
+        value = whole * _POWERS[exponent] if exponent > 0 else whole / _POWERS[-exponent]
     elif exponent <= 0:
-        value = _long_quotient(np.int64(mantissa), _POWERS[-exponent])
+        value = _long_quotient(whole, _POWERS[-exponent])
     else:
         value = np.nan
     if np.isnan(value):

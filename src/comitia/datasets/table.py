@@ -50,8 +50,7 @@ def load_table(path: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_
     Dataset(name='tiny', n=2, d=1, K=2, cardinality=1.500, density=0.750)
     """
     path, labels = Path(path), checked_labels(labels)
-    table = _read(path, max_bytes)
-    names: list[str] = table.column_names
+    table, names = _read(path, max_bytes)
     if len(set(names)) < len(names):
         repeated = Counter(names).most_common(1)[0][0]
         raise DataFormatError.at(path, 1, f"expected columns of different names, found {repeated!r} twice")
@@ -78,12 +77,15 @@ def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _read(path: Path, max_bytes: int) -> Any:
+def _read(path: Path, max_bytes: int) -> tuple[Any, list[str]]:
+    """The table and the names of its columns."""
     arrow = require("pyarrow", f"reading {path}")
     with path.open("rb") as file:
         is_parquet = file.read(4) == b"PAR1"
     try:
-        return _read_parquet(path, max_bytes) if is_parquet else _read_csv(path, max_bytes)
+        table = _read_parquet(path, max_bytes) if is_parquet else _read_csv(path, max_bytes)
+        table.validate(full=True)
+        return table, table.column_names
     except DataFormatError:
         raise
     except (arrow.ArrowException, ValueError, OSError) as error:
