@@ -1,0 +1,60 @@
+"""How long a run will still take."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from statistics import median
+from typing import Any
+
+from comitia.experiments.plan import Cell, Plan
+
+
+class Estimate:
+    """Learns from the cells that have ended how long the others will take.
+
+    A cell is expected to take as long as others of its dataset and ensemble did.  Where none has ended, sizes tell:
+    the work to expect is scaled by what a unit of it has taken so far.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._datasets: dict[str, Mapping[str, Any]] = {}
+        self._left: list[Cell] = []
+        self._jobs = 1
+        self._seconds: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+
+    def add_dataset(self, description: Mapping[str, Any]) -> None:
+        """Take note of the size of a dataset."""
+        self._datasets[description["name"]] = description
+
+    def largest_first(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Order cells by the work to expect."""
+        return sorted(cells, key=self._work, reverse=True)
+
+    def expect(self, cells: Sequence[Cell], jobs: int) -> None:
+        """Take note of what is to be done."""
+        self._left, self._jobs = list(cells), jobs
+
+    def finished(self, cell: Cell, seconds: float) -> None:
+        """Take note of a cell that has ended."""
+        self._left.remove(cell)
+        self._seconds[cell.dataset, cell.ensemble].append(seconds)
+
+    def seconds_left(self) -> float | None:
+        """How long the rest will take; None when nothing has ended yet."""
+        if not self._seconds:
+            return None
+        # The median: the first cell in a process also waits for compiled loops.
+        usual = {group: median(seconds) for group, seconds in self._seconds.items()}
+        rate = sum(usual.values()) / sum(self._work(Cell(*group, 0, 0)) for group in usual)
+        left = sum(usual.get((cell.dataset, cell.ensemble), rate * self._work(cell)) for cell in self._left)
+        return left / min(self._jobs, max(1, len(self._left)))
+
+    def _work(self, cell: Cell) -> float:
+        """Work of a cell, in no unit: what its parts grow with."""
+        data, setting = self._datasets[cell.dataset], self._plan.setting(cell.ensemble)
+        n, d, K = data["n"], data["d"], data["K"]
+        fit = {"emodt": sqrt(d) * (1 + data["cardinality"]), "ebr": d * K, "ecc": (d + K) * K}[setting.kind]
+        return float(setting.n_members * n * (fit + K * max(1, len(self._plan.sizes))))

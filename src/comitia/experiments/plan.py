@@ -1,0 +1,296 @@
+"""A plan: which data, which ensembles and which decisions; and the cells of work that it comes down to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from comitia import __version__
+from comitia.aggregation import AGGREGATIONS
+from comitia.datasets import Dataset, load_dataset, load_seven_segment
+from comitia.ensembles import ENSEMBLES
+from comitia.experiments.suggest import unknown
+from comitia.losses import LOSSES
+from comitia.relevance import POOLS
+
+EXAMPLES = {"seven-segment": load_seven_segment}
+"""Datasets that need no file."""
+
+LOSS_NAMES = tuple(name for name in LOSSES if name != "fbeta")
+"""The losses that a name alone describes."""
+
+CHOSEN_BY_OOB = "oob"
+"""In place of an aggregation: the one with the smallest out-of-bag loss."""
+
+
+class PlanError(ValueError):
+    """A plan asks for something that does not exist or does not fit together."""
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A dataset of the catalogue or an example by its name, or a file under a name of one's choice.
+
+    Parameters
+    ----------
+    name : str
+        What the dataset is called in results.
+    path : str, optional
+        An ARFF, CSV or Parquet file, relative to the folder in which the plan is run.
+    labels : tuple of str, optional
+        The columns of the file that are labels; see `comitia.datasets.load_dataset`.
+    """
+
+    name: str
+    path: str | None = None
+    labels: tuple[str, ...] | None = None
+
+    def load(self, data_home: str | Path | None = None) -> Dataset:
+        """Read the dataset; ``data_home`` is a folder with datasets of the catalogue."""
+        if self.path is not None:
+            return load_dataset(self.path, self.labels)
+        if self.name in EXAMPLES:
+            return EXAMPLES[self.name]()
+        return load_dataset(self.name, data_home=data_home)
+
+
+@dataclass(frozen=True)
+class EnsembleSetting:
+    """An ensemble and the parameters in which it differs from the defaults of its class.
+
+    Parameters
+    ----------
+    kind : str
+        A name of `comitia.ENSEMBLES`.
+    parameters : mapping
+        Passed to the class.
+    name : str
+        What the ensemble is called in results; the kind by default.
+    """
+
+    kind: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ENSEMBLES:
+            raise PlanError(unknown("ensemble", self.kind, ENSEMBLES))
+        known = ENSEMBLES[self.kind]().get_params(deep=False)
+        for parameter in self.parameters:
+            if parameter in ("random_state", "n_jobs", "oob_score", "warm_start", "verbose", "loss", "aggregation"):
+                raise PlanError(f"parameter {parameter!r} of {self.kind!r} follows from the plan: leave it out")
+            if parameter not in known:
+                raise PlanError(unknown(f"parameter of {self.kind!r}:", parameter, known))
+        object.__setattr__(self, "name", self.name or self.kind)
+
+    def build(self, **parameters: Any) -> Any:
+        """Make the classifier, with parameters that are no part of the setting (seed, number of jobs)."""
+        return ENSEMBLES[self.kind](**{**self.parameters, **parameters})
+
+    def resolved(self) -> dict[str, Any]:
+        """All parameters with their values, also those that the plan leaves to the class."""
+        given = self.build().get_params(deep=False)
+        return {name: _plain(value) for name, value in sorted(given.items())}
+
+    @property
+    def n_members(self) -> int:
+        return int(self.resolved()["n_estimators"])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The smallest piece of work: one ensemble fitted on the training part of one fold and scored on its test part."""
+
+    dataset: str
+    ensemble: str
+    repeat: int
+    fold: int
+
+    @property
+    def key(self) -> str:
+        """A name for files that never changes and that no other cell of a plan has.
+
+        Examples
+        --------
+        >>> Cell("emotions", "ecc", 0, 3).key
+        'emotions.ecc.r0.f3'
+        >>> Cell("my data", "ecc", 0, 3).key
+        'my-data-b2167b0a.ecc.r0.f3'
+        """
+        return f"{file_name(self.dataset)}.{file_name(self.ensemble)}.r{self.repeat}.f{self.fold}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be found out, and all that decides the outcome.
+
+    Parameters
+    ----------
+    name : str
+        What the plan is called.
+    datasets : tuple of DataSource
+        The data.
+    ensembles : tuple of EnsembleSetting
+        The ensembles; each is fitted once for a fold, whatever is scored then.
+    losses, aggregations, pools : tuple of str
+        What a fitted ensemble is scored for.  The aggregation ``"oob"`` is, for each loss, the aggregation with the
+        smallest out-of-bag loss.
+    sizes : tuple of int
+        Numbers of members, ascending: the first m members decide.  Empty: all members.
+    folds, repeats : int
+        Cross-validation, repeated with other folds.
+    stratified : bool
+        Whether folds keep the proportion of every label; the paper's are plain, shuffled ones.
+    seed : int
+        Every seed is derived from it and from the names of dataset and ensemble, the repeat and the fold.
+    """
+
+    name: str
+    datasets: tuple[DataSource, ...]
+    ensembles: tuple[EnsembleSetting, ...]
+    losses: tuple[str, ...] = ("hamming", "subset01", "f1")
+    aggregations: tuple[str, ...] = (*AGGREGATIONS, CHOSEN_BY_OOB)
+    pools: tuple[str, ...] = ("mean",)
+    sizes: tuple[int, ...] = ()
+    folds: int = 10
+    repeats: int = 1
+    stratified: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for kind, names, known in (
+            ("loss", self.losses, LOSS_NAMES),
+            ("aggregation", self.aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB)),
+            ("pool", self.pools, POOLS),
+        ):
+            _check_distinct(kind, names)
+            for name in names:
+                if name not in known:
+                    raise PlanError(unknown(kind, name, known))
+        _check_distinct("dataset", [source.name for source in self.datasets])
+        _check_distinct("ensemble", [setting.name for setting in self.ensembles])
+        if self.folds < 2:
+            raise PlanError(f"folds is {self.folds}: expected 2 or more")
+        if self.repeats < 1:
+            raise PlanError(f"repeats is {self.repeats}: expected 1 or more")
+        if list(self.sizes) != sorted(set(self.sizes)) or (self.sizes and self.sizes[0] < 1):
+            raise PlanError(f"sizes is {list(self.sizes)}: expected ascending numbers of members, from 1")
+        for setting in self.ensembles:
+            if self.sizes and self.sizes[-1] > setting.n_members:
+                raise PlanError(
+                    f"sizes goes up to {self.sizes[-1]}, but ensemble {setting.name!r} has {setting.n_members} members:"
+                    " set its n_estimators"
+                )
+
+    def cells(self) -> Iterator[Cell]:
+        """Enumerate the work, always in the same order."""
+        for source in self.datasets:
+            for setting in self.ensembles:
+                for repeat in range(self.repeats):
+                    for fold in range(self.folds):
+                        yield Cell(source.name, setting.name, repeat, fold)
+
+    def select(
+        self,
+        *,
+        datasets: Sequence[str] | None = None,
+        ensembles: Sequence[str] | None = None,
+        repeats: int | None = None,
+        folds: int | None = None,
+    ) -> list[Cell]:
+        """Pick the cells of some datasets and ensembles, of the first repeats and of each one's first folds."""
+        for kind, wanted, known in (
+            ("dataset", datasets, [source.name for source in self.datasets]),
+            ("ensemble", ensembles, [setting.name for setting in self.ensembles]),
+        ):
+            for name in wanted or ():
+                if name not in known:
+                    raise PlanError(unknown(f"{kind} of plan {self.name!r}:", name, known))
+        for kind, count, most in (("repeats", repeats, self.repeats), ("folds", folds, self.folds)):
+            if count is not None and not 1 <= count <= most:
+                raise PlanError(f"{kind} is {count}: plan {self.name!r} has {most}, of which 1 to {most} can be run")
+        return [
+            cell
+            for cell in self.cells()
+            if (datasets is None or cell.dataset in datasets)
+            and (ensembles is None or cell.ensemble in ensembles)
+            and (repeats is None or cell.repeat < repeats)
+            and (folds is None or cell.fold < folds)
+        ]
+
+    def source(self, dataset: str) -> DataSource:
+        """Find a dataset by its name."""
+        return next(source for source in self.datasets if source.name == dataset)
+
+    def setting(self, ensemble: str) -> EnsembleSetting:
+        """Find an ensemble by its name."""
+        return next(setting for setting in self.ensembles if setting.name == ensemble)
+
+    def seed_of_folds(self, cell: Cell) -> int:
+        """The seed of the folds of a repeat: the same for all ensembles, so that they see the same data."""
+        return _seed(self.seed, "folds", cell.dataset, cell.repeat)
+
+    def seed_of_members(self, cell: Cell) -> int:
+        """The seed of the ensemble of a cell."""
+        return _seed(self.seed, "members", cell.dataset, cell.ensemble, cell.repeat, cell.fold)
+
+    def identity(self) -> dict[str, Any]:
+        """All that decides the outcome, as plain values: also the classes' defaults and the version of the library."""
+        return {
+            "comitia": __version__,
+            "name": self.name,
+            "seed": self.seed,
+            "folds": self.folds,
+            "repeats": self.repeats,
+            "stratified": self.stratified,
+            "losses": list(self.losses),
+            "aggregations": list(self.aggregations),
+            "pools": list(self.pools),
+            "sizes": list(self.sizes),
+            "datasets": {
+                source.name: {"path": source.path, "labels": None if source.labels is None else list(source.labels)}
+                for source in self.datasets
+            },
+            "ensembles": {setting.name: {"kind": setting.kind, **setting.resolved()} for setting in self.ensembles},
+        }
+
+    def digest(self) -> str:
+        """A short name for the identity: plans with the same digest give the same rows."""
+        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def file_name(name: str) -> str:
+    """Make a part of a file name of any name; what had to be changed is told apart by a checksum."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:40].strip("-")
+    return plain if plain == name else f"{plain}-{_checksum(name).hex()[:8]}".lstrip("-")
+
+
+def _seed(*parts: str | int) -> int:
+    return int.from_bytes(_checksum(json.dumps(parts))[:4], "big")
+
+
+def _checksum(text: str) -> bytes:
+    # hash() differs from one process to the next; a checksum never does.
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _check_distinct(kind: str, names: Sequence[str]) -> None:
+    if not names:
+        raise PlanError(f"there is no {kind}: expected at least one")
+    seen: set[str] = set()
+    for name in names:
+        if not name:
+            raise PlanError(f"a {kind} has an empty name")
+        if name.casefold() in seen:
+            raise PlanError(f"{kind} {name!r} occurs twice (small and capital letters count as the same)")
+        seen.add(name.casefold())
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it."""
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

@@ -1,0 +1,183 @@
+"""Fit once, score many: every loss, aggregation, pool and size of one fitted ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from comitia.aggregation import AGGREGATIONS, CombineThenPredict, PredictThenCombine
+from comitia.ensembles.base import BELIEFS_AT_ONCE
+from comitia.experiments.plan import CHOSEN_BY_OOB
+from comitia.losses import Loss, get_loss
+from comitia.relevance import Mixture, Pool, Relevance, get_pool, mixture, votes
+from comitia.relevance.base import LabelArray
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One way of deciding: an aggregation for a loss, with a pool, by so many members."""
+
+    loss: str
+    aggregation: str
+    pool: str
+    size: int
+
+
+def score(
+    ensemble: Any,
+    X: Any,
+    Y: ArrayLike,
+    *,
+    losses: Sequence[str],
+    aggregations: Sequence[str],
+    pools: Sequence[str] = ("mean",),
+    sizes: Sequence[int] = (),
+    chunk: int | None = None,
+) -> dict[Decision, float]:
+    """Find the mean loss of every decision that a fitted ensemble can make.
+
+    The members are asked once for each chunk of instances, each loss is minimised once for each member, and what
+    several decisions have in common (a pooled belief, the votes, the decision itself) is computed once.
+
+    Parameters
+    ----------
+    ensemble : classifier
+        One of `comitia.ENSEMBLES`, fitted.
+    X, Y : array, sparse array or frame of shape (n, d), and array of 0/1 of shape (n, K)
+        The instances to score on.
+    losses, aggregations, pools : sequence of str
+        Names.  Joint aggregations are left out where the ensemble gives no joint distributions.  The aggregation
+        ``"oob"`` is the one of the smallest out-of-bag loss, which was found for all members: other sizes are left
+        out, and the ensemble must have been fitted with ``oob_score=True``.
+    sizes : sequence of int
+        Numbers of members, ascending; all members by default.
+    chunk : int, optional
+        Number of instances to look at together; by default as many as fit in the ensemble's own limit.  It changes
+        no value.
+
+    Returns
+    -------
+    dict of Decision to float
+        Mean losses, from 0 to 1.  The pool is empty for decisions that pool no marginals.
+
+    Examples
+    --------
+    >>> from comitia import EMODTClassifier
+    >>> from comitia.datasets import make_joint
+    >>> data = make_joint(300, 4, 3, dependence=0.8, random_state=0).dataset
+    >>> forest = EMODTClassifier(10, random_state=0).fit(data.X[:200], data.Y[:200])
+    >>> found = score(forest, data.X[200:], data.Y[200:], losses=["subset01"], aggregations=["gmv", "ctp-joint"])
+    >>> for decision, value in found.items():
+    ...     print(decision.aggregation, round(value, 2))
+    gmv 0.61
+    ctp-joint 0.56
+    """
+    truth = np.asarray(Y)
+    decisions = list(_decisions(ensemble, losses, aggregations, pools, sizes or [len(ensemble.members_)]))
+    targets = {name: get_loss(name) for name in losses}
+    step = chunk or max(1, BELIEFS_AT_ONCE // (len(ensemble.members_) * truth.shape[1]))
+    values: dict[Decision, list[Any]] = {decision: [] for decision in decisions}
+    for start in range(0, len(truth), step):
+        rows = slice(start, start + step)
+        beliefs = Beliefs(partial(_members, ensemble, X.iloc[rows] if hasattr(X, "iloc") else X[rows]))
+        for decision in decisions:
+            labeling = beliefs.decide(
+                _chosen(ensemble, decision),
+                targets[decision.loss],
+                get_pool(decision.pool or ensemble.pool),
+                decision.size,
+            )
+            values[decision].append(targets[decision.loss].value(truth[rows], labeling))
+    return {decision: float(np.concatenate(parts).mean()) for decision, parts in values.items()}
+
+
+def _decisions(
+    ensemble: Any, losses: Sequence[str], aggregations: Sequence[str], pools: Sequence[str], sizes: Sequence[int]
+) -> Iterator[Decision]:
+    for loss, aggregation, size in product(losses, aggregations, sizes):
+        if aggregation == CHOSEN_BY_OOB:
+            if size == len(ensemble.members_):
+                yield Decision(loss, aggregation, "", size)
+            continue
+        how = AGGREGATIONS[aggregation]
+        if isinstance(how, CombineThenPredict) and how.pool is None:
+            for pool in pools:
+                yield Decision(loss, aggregation, pool, size)
+        elif not _is_joint(how) or ensemble.supports_joint:
+            yield Decision(loss, aggregation, "", size)
+
+
+def _chosen(ensemble: Any, decision: Decision) -> str:
+    """The aggregation to use; where it is left to the out-of-bag losses, the one they choose."""
+    if decision.aggregation != CHOSEN_BY_OOB:
+        return decision.aggregation
+    row: dict[str, float] = ensemble.oob_table_[decision.loss]
+    return min(row, key=row.__getitem__)
+
+
+def _members(ensemble: Any, X: Any, joint: bool) -> list[Relevance]:
+    return list(ensemble.predict_members(X, joint=joint))
+
+
+def _is_joint(how: Any) -> bool:
+    return isinstance(how, CombineThenPredict) and isinstance(how.pool, Mixture)
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """What the members believe about some instances, and all that was decided from it so far.
+
+    Both aggregations minimise a loss over a distribution, the pooled one or that of the votes.  A decision is known
+    by that loss and that distribution: graded voting is combining for Hamming loss, and is decided once.
+
+    Parameters
+    ----------
+    ask : callable
+        Returns the members' beliefs: their joint distributions if its argument is true, their marginals if not.
+    known : dict
+        Beliefs, votes and decisions by what they were made of.
+    """
+
+    ask: Callable[[bool], list[Relevance]]
+    known: dict[Hashable, Any] = field(default_factory=dict)
+
+    def decide(self, aggregation: str, loss: Loss, pool: Pool, size: int) -> LabelArray:
+        """Return what the first ``size`` members decide on."""
+        how = AGGREGATIONS[aggregation]
+        if isinstance(how, CombineThenPredict):
+            return self._minimised(how.loss or loss, ("pooled", how.pool or pool, size))
+        assert isinstance(how, PredictThenCombine)
+        first = how.loss or loss
+        return self._minimised(how.combine or first, ("votes", first, size))
+
+    def _minimised(self, loss: Loss, distribution: tuple[str, Any, int]) -> LabelArray:
+        return self._once((loss, distribution), lambda: loss.minimise(self._relevance(*distribution)))
+
+    def _relevance(self, kind: str, source: Any, size: int) -> Relevance:
+        def combined() -> Any:
+            if kind == "votes":
+                return votes(self._labelings(source)[:size])
+            return source(self._members(source == mixture)[:size])
+
+        relevance: Relevance = self._once((kind, source, size), combined)
+        return relevance
+
+    def _labelings(self, loss: Loss) -> LabelArray:
+        return self._once(("labelings", loss), lambda: np.stack([loss.minimise(m) for m in self._members(False)]))
+
+    def _members(self, joint: bool) -> list[Relevance]:
+        return self._once(("members", joint), lambda: self.ask(joint))
+
+    def _once(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        if key not in self.known:
+            self.known[key] = compute()
+        value: Value = self.known[key]
+        return value

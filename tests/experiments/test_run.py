@@ -1,0 +1,154 @@
+"""Running plans: once, in parts, in parallel, with cells that fail."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from comitia.experiments import Cell, DataSource, EnsembleSetting, StoreError, run_plan
+from comitia.experiments.run import fit_cell
+from tests.experiments.conftest import LABELS, small_plan, write_csv
+
+
+@pytest.fixture(scope="module")
+def finished(joint_csv, tmp_path_factory):
+    """A run that nothing disturbed."""
+    return run_plan(small_plan(joint_csv), tmp_path_factory.mktemp("runs") / "run", n_jobs=1, command="test it")
+
+
+def test_a_run_has_a_row_for_every_decision_of_every_cell(finished):
+    rows = finished.store.rows()
+    assert (finished.total, finished.kept, finished.computed, finished.failures) == (6, 0, 6, ())
+    assert len(rows) == 3 * (3 * 8 + 3 * 7)  # the trees alone have joint distributions
+    assert list(rows[0]) == [
+        *("dataset", "ensemble", "repeat", "fold", "loss", "aggregation", "pool", "size", "value", "n_test")
+    ]
+    assert {row["n_test"] for row in rows} == {50}
+    assert {row["size"] for row in rows} == {12}
+
+
+def test_a_value_is_that_of_fitting_and_predicting_by_hand(finished, joint):
+    plan, cell = finished.store.plan, Cell("joint", "emodt", 0, 2)
+    forest, test = fit_cell(plan, cell, joint)
+    labeling = forest.set_params(loss="subset01", aggregation="ctp-joint").predict(joint.X[test])
+    expected = (labeling != joint.Y[test]).any(axis=1).mean()
+    asked = {"ensemble": "emodt", "fold": 2, "loss": "subset01", "aggregation": "ctp-joint"}
+    assert [row["value"] for row in finished.store.rows() if asked.items() <= row.items()] == [expected]
+
+
+def test_the_folds_of_a_repeat_cover_every_instance_once(plan, joint):
+    for stratified in (False, True):
+        parts = [
+            fit_cell(replace(plan, stratified=stratified), Cell("joint", "ebr", 0, fold), joint)[1] for fold in range(3)
+        ]
+        assert sorted(np.concatenate(parts)) == list(range(150))
+
+
+def test_the_number_of_processes_changes_no_row(finished, plan, tmp_path):
+    parallel = run_plan(plan, tmp_path / "run", n_jobs=2)
+    assert parallel.store.rows() == finished.store.rows()
+
+
+def test_a_run_in_parts_ends_with_the_same_rows_and_repeats_nothing(finished, plan, tmp_path):
+    first = run_plan(plan, tmp_path / "run", cells=plan.select(ensembles=["ebr"]), n_jobs=1)
+    files = {path: path.stat() for path in (tmp_path / "run" / "cells").iterdir()}
+    rest = run_plan(plan, tmp_path / "run", n_jobs=1)
+    assert (first.computed, rest.kept, rest.computed) == (3, 3, 3)
+    assert all(path.stat() == before for path, before in files.items())
+    assert rest.store.rows() == finished.store.rows()
+
+
+def test_a_finished_run_computes_nothing(finished):
+    again = run_plan(finished.store.plan, finished.store.folder, n_jobs=1)
+    assert (again.kept, again.computed) == (6, 0)
+
+
+def test_provenance_tells_how_rows_came_to_be(finished):
+    session = finished.store.provenance()["sessions"][0]
+    assert session["command"] == "test it"
+    assert session["seconds"] > 0
+    assert {"comitia", "python", "numpy", "scikit-learn", "numba"} <= set(session["versions"])
+    assert session["machine"]["cores"] >= 1
+    assert finished.store.provenance()["seed"] == 0
+    of_cell = finished.store.cell_provenance(Cell("joint", "ebr", 0, 0))
+    assert of_cell["seed_of_members"] == finished.store.plan.seed_of_members(Cell("joint", "ebr", 0, 0))
+    assert of_cell["digest"] == finished.store.plan.digest()
+    assert 0 < of_cell["seconds_to_fit"] <= of_cell["seconds"]
+    (described,) = finished.store.datasets()
+    assert (described["n"], described["d"], described["K"], described["label_names"]) == (150, 4, 3, list(LABELS))
+
+
+def test_provenance_does_not_tell_whose_machine_it_is(finished):
+    import platform
+
+    text = "".join(path.read_text() for path in finished.store.folder.rglob("*.json") if path.name != "identity.json")
+    assert platform.node() not in text
+    assert str(finished.store.folder) not in text
+
+
+def test_a_cell_that_fails_is_told_and_the_rest_goes_on(joint_csv, tmp_path):
+    # No sample of a thousand instances can be drawn from a hundred without putting them back.
+    settings = (EnsembleSetting("ebr", {"n_estimators": 5, "max_samples": 1000, "bootstrap": False}),)
+    plan = small_plan(joint_csv, ensembles=(*settings, EnsembleSetting("emodt", {"n_estimators": 12})))
+    for n_jobs in (1, 2):
+        summary = run_plan(plan, tmp_path / str(n_jobs), n_jobs=n_jobs)
+        assert (summary.computed, len(summary.failures)) == (3, 3)
+        assert {row["ensemble"] for row in summary.store.rows()} == {"emodt"}
+        (failure, *_) = summary.store.failures()
+        assert failure["cell"] == "joint.ebr.r0.f0"
+        assert failure["error"].startswith("ValueError: ")
+        assert failure["where"]
+
+
+def test_cells_that_failed_are_tried_again(joint_csv, joint, tmp_path):
+    late = tmp_path / "late.csv"
+    sources = (DataSource("joint", str(joint_csv), LABELS), DataSource("late", str(late), LABELS))
+    plan = small_plan(joint_csv, datasets=sources, ensembles=(EnsembleSetting("emodt", {"n_estimators": 12}),))
+    first = run_plan(plan, tmp_path / "run", n_jobs=1)
+    assert (first.computed, len(first.failures)) == (3, 3)
+    assert "late.csv is neither a file nor" in first.failures[0]["error"]
+    write_csv(late, joint)
+    second = run_plan(plan, tmp_path / "run", n_jobs=1)
+    assert (second.kept, second.computed, second.failures) == (3, 3, ())
+    assert second.store.failures() == []
+
+
+def test_data_that_changed_between_two_runs_is_refused(joint, tmp_path):
+    path = tmp_path / "mine.csv"
+    write_csv(path, joint)
+    plan = small_plan(path)
+    run_plan(plan, tmp_path / "run", cells=plan.select(folds=1), n_jobs=1)
+    path.write_text(path.read_text().rsplit("\n", 2)[0] + "\n")
+    with pytest.raises(StoreError, match=r"(?s)is not what it was.*n: 150 in the folder, 149 now"):
+        run_plan(plan, tmp_path / "run", n_jobs=1)
+
+
+def test_progress_counts_up_to_the_end_and_says_how_long_it_will_take(plan, tmp_path):
+    seen = []
+    run_plan(plan, tmp_path / "run", n_jobs=1, on_progress=seen.append)
+    assert [progress.done for progress in seen] == list(range(7))
+    assert seen[0].seconds_left is None
+    assert all(progress.seconds_left > 0 for progress in seen[1:-1])
+    assert seen[-1].seconds_left == 0
+
+
+def test_what_a_cell_was_warned_of_is_kept(joint_csv, tmp_path):
+    plan = small_plan(joint_csv, ensembles=(EnsembleSetting("emodt", {"n_estimators": 2}),))
+    summary = run_plan(plan, tmp_path / "run", cells=plan.select(folds=1), n_jobs=1)
+    warned = summary.store.cell_provenance(Cell("joint", "emodt", 0, 0))["warnings"]
+    assert any(text.startswith("UserWarning: ") and "out-of-bag" in text for text in warned)
+
+
+def test_fewer_than_one_core_is_refused(plan, tmp_path):
+    with pytest.raises(ValueError, match="n_jobs is 0: expected a number of cores from 1"):
+        run_plan(plan, tmp_path / "run", n_jobs=0)
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_file_of_a_run_is_an_open_format(finished):
+    files = [path for path in finished.store.folder.rglob("*") if path.is_file() and path.name != ".lock"]
+    assert {path.suffix for path in files} == {".json", ".jsonl", ".toml"}
+    for path in files:
+        if path.suffix == ".jsonl":
+            assert all(json.loads(line)["n_test"] == 50 for line in path.read_text().splitlines())
