@@ -6,8 +6,7 @@ where the values are equal and ordered as the values are.  They are computed onc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,81 +16,167 @@ from scipy import sparse
 from comitia._threads import over_slices
 
 NO_COMMON = -2
-"""Stands for the common code of a feature that has none; smaller than every code and than a missing one."""
+"""Stands for the common code of a feature that has none; smaller than every code, and than a missing one."""
+
+DENSE_CODES = 2**27
+"""A sparse X with more cells than this keeps its codes sparse: 256 MiB are spent on faster look-ups, no more."""
+
+_DIGIT = 11
+"""Bits that one pass of the radix sort orders by: six passes for 64 bits, none for bits that do not differ."""
 
 
-@dataclass(frozen=True)
-class FeatureCodes:
-    """The ranks of every feature's values, a feature a row.
+class FeatureCodes(NamedTuple):
+    """The ranks of every feature's values, feature after feature.
 
-    Parameters
-    ----------
-    codes : (d, n) array of uint16 or uint32
-        ``codes[f, i]`` is the rank of instance i among the distinct values of feature f; ``n_values[f]`` if missing.
-    n_values : (d,) array of int32
-        Number of distinct values that are present.
-    common : (d,) array of int32
-        The code that a tenth of the instances or more share (the most frequent one), or ``NO_COMMON``.
-    values : list of d arrays of float64
-        ``values[f][c]`` is the value whose code is c.
+    The codes of feature f are ``codes[starts[f] : starts[f + 1]]``: those of all n instances in their order, or, if
+    there are fewer codes than cells, those of the instances that ``rows`` names in ascending order.
     """
 
     codes: NDArray[Any]
+    """uint16 or uint32; a missing value has the code ``n_values[f]``."""
+    starts: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    implicit: NDArray[np.int32]
+    """Code of the instances that ``rows`` does not name."""
     n_values: NDArray[np.int32]
+    """Number of distinct values that are present."""
     common: NDArray[np.int32]
-    values: list[NDArray[np.float64]]
+    """The most frequent code if more than a tenth of the instances have it, otherwise ``NO_COMMON``."""
+    values: NDArray[np.float64]
+    value_starts: NDArray[np.int64]
+    """``values[value_starts[f] + c]`` is the value of feature f whose code is c."""
 
 
-def encode(X: NDArray[Any] | Any) -> FeatureCodes:
-    """Rank the values of each feature of X, dense (with NaN for missing values) or sparse.
+def encode(X: NDArray[np.floating[Any]] | sparse.csr_array, *, dense_codes: int = DENSE_CODES) -> FeatureCodes:
+    """Rank the values of each feature of X, dense or sparse, where NaN is a missing value.
 
-    Costs one sort a feature: O(d n log n).
+    Costs a radix sort a feature, O(d n); features are shared out to threads.
     """
     n, d = X.shape
     columns = sparse.csc_array(X) if sparse.issparse(X) else X
-    codes = np.empty((d, n), np.uint16 if n < 2**16 else np.uint32)
-    n_values = np.empty(d, np.int32)
-    common = np.empty(d, np.int32)
+    listed = sparse.issparse(X) and n * d > dense_codes
+    starts = columns.indptr.astype(np.int64) if listed else np.arange(d + 1) * np.int64(n)
+    rows = columns.indices.astype(np.uint32) if listed else np.empty(0, np.uint32)
+    codes = np.empty(starts[-1], np.uint16 if n < 2**16 else np.uint32)
+    implicit, n_values, common = (np.zeros(d, np.int32) for _ in range(3))
     values: list[NDArray[np.float64]] = [np.empty(0)] * d
 
     def encode_features(features: slice) -> None:
         for f in range(features.start, features.stop):
-            column = _column(columns, f)
-            order = np.argsort(column)
-            present = np.empty(n)
-            n_values[f], common[f] = _rank(column, order, codes[f], present)
-            values[f] = present[: n_values[f]].copy()
+            column = _entries(columns, f) if listed else _column(columns, f)
+            ranks, values[f], common[f] = _rank(column, n - len(column))
+            codes[starts[f] : starts[f + 1]] = ranks[: len(column)]
+            implicit[f] = ranks[-1]
+            n_values[f] = len(values[f])
 
     over_slices(encode_features, d, at_least=4)
-    return FeatureCodes(codes, n_values, common, values)
+    if codes.dtype == np.uint32 and n_values.max(initial=0) < 2**16:
+        codes = codes.astype(np.uint16)
+    value_starts = np.concatenate([[0], np.cumsum(n_values, dtype=np.int64)])
+    return FeatureCodes(codes, starts, rows, implicit, n_values, common, np.concatenate(values), value_starts)
+
+
+def _entries(columns: Any, f: int) -> NDArray[np.float64]:
+    return columns.data[columns.indptr[f] : columns.indptr[f + 1]].astype(np.float64)  # type: ignore[no-any-return]
 
 
 def _column(columns: Any, f: int) -> NDArray[np.float64]:
     if not sparse.issparse(columns):
         return np.ascontiguousarray(columns[:, f], dtype=np.float64)
-    dense = np.zeros(columns.shape[0])
-    entries = slice(columns.indptr[f], columns.indptr[f + 1])
-    np.add.at(dense, columns.indices[entries], columns.data[entries])
-    return dense
+    column = np.zeros(columns.shape[0])
+    column[columns.indices[columns.indptr[f] : columns.indptr[f + 1]]] = _entries(columns, f)
+    return column
 
 
 @njit(cache=True, nogil=True)
-def _rank(column, order, codes, present):  # type: ignore[no-untyped-def]
-    """Fill ``codes`` and ``present`` from the sorted column; return the number of values and the common code."""
+def _rank(column, n_zeros):  # type: ignore[no-untyped-def]
+    """Rank the values of a column and of ``n_zeros`` zeros that it leaves out.
+
+    Returns the ranks (one more than values if zeros were left out: theirs is the last), the distinct values and the
+    most frequent rank.
+    """
     n = len(column)
-    n_values = 0
-    common, most, first = NO_COMMON, max(n / 10, 1.0), 0
-    for r in range(n):
-        x = column[order[r]]
-        if np.isnan(x):  # a sort puts them last
-            codes[order[r]] = n_values
+    x = np.zeros(n + (n_zeros > 0))
+    x[:n] = column + 0.0  # there is one zero only, not a negative one as well
+    order = _argsort(x)
+    ranks = np.empty(len(x), np.int64)
+    values = np.empty(len(x))
+    n_values, common, most, count = 0, NO_COMMON, (n + n_zeros) / 10, 0
+    for r in range(len(x)):
+        i = order[r]
+        if np.isnan(x[i]):
+            ranks[i] = n_values
             continue
-        if n_values == 0 or x != present[n_values - 1]:
-            present[n_values] = x
+        if n_values == 0 or x[i] != values[n_values - 1]:
+            values[n_values] = x[i]
             n_values += 1
-            first = r
-        codes[order[r]] = n_values - 1
-        if r + 1 - first > most:
-            most = r + 1 - first
+            count = 0
+        ranks[i] = n_values - 1
+        count += 1 if i < n else n_zeros
+        if count > most:
+            most = count
             common = n_values - 1
-    return n_values, common
+    return ranks, values[:n_values].copy(), common
+
+
+@njit(cache=True, nogil=True)
+def _argsort(x):  # type: ignore[no-untyped-def]
+    """Sort by the digits of the bits of the numbers, the last digit first; NaNs come last."""
+    n = len(x)
+    keys = x.view(np.uint64).copy()
+    for i in range(n):
+        if np.isnan(x[i]):
+            keys[i] = ~np.uint64(0)
+        elif keys[i] >> np.uint64(63):
+            keys[i] = ~keys[i]
+        else:
+            keys[i] |= np.uint64(2**63)
+    order = np.arange(n).astype(np.uint32)
+    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
+    first = np.empty(2**_DIGIT, np.uint32)
+    mask = np.uint64(2**_DIGIT - 1)
+    for position in range(0, 64, _DIGIT):
+        shift = np.uint64(position)
+        first[:] = 0
+        for i in range(n):
+            first[(keys[i] >> shift) & mask] += 1
+        if n == 0 or first[(keys[0] >> shift) & mask] == n:
+            continue
+        before = 0
+        for digit in range(len(first)):
+            count = first[digit]
+            first[digit] = before
+            before += count
+        for i in range(n):
+            digit = (keys[i] >> shift) & mask
+            other_keys[first[digit]] = keys[i]
+            other_order[first[digit]] = order[i]
+            first[digit] += 1
+        keys, other_keys = other_keys, keys
+        order, other_order = other_order, order
+    return order
+
+
+def thresholds(
+    features: FeatureCodes, feature: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Return the numbers halfway between the values whose codes are ``low`` and ``high``; NaN where ``feature`` < 0.
+
+    A code of −1 means that only missing values are on that side, and that no number shall go there.
+    """
+    inner = np.flatnonzero(feature >= 0)
+    first = features.value_starts[feature[inner]]
+
+    def values(code: NDArray[np.int32], if_none: float) -> NDArray[np.float64]:
+        known = code >= 0
+        numbers = np.full(len(code), if_none)
+        numbers[known] = features.values[first[known] + code[known]]
+        return numbers
+
+    below, above = values(low[inner], -np.inf), values(high[inner], np.inf)
+    middle = below / 2 + above / 2
+    # Rounding must not lift a threshold to the value above it, which goes to the right.
+    rounded = np.isfinite(below) & np.isfinite(above) & (middle >= above)
+    threshold = np.full(len(feature), np.nan)
+    threshold[inner] = np.where(rounded, below, middle)
+    return threshold

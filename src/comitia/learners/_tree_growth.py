@@ -2,239 +2,318 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from comitia.learners._tree_split import best_cut, new_node
+from comitia.learners._tree_split import FEW, list_instances, new_node, sort_few, sort_many, sweep
 
 LEAF = -1
 
 
-@njit(cache=True, nogil=True)
-def grow(  # type: ignore[no-untyped-def]
-    codes,
-    n_values,
-    common,
-    starts,
-    labels,
-    n_labels,
-    sample_weight,
-    seed,
-    max_features,
-    min_samples_leaf,
-    min_samples_split,
-    max_depth,
-    min_impurity_decrease,
-):
-    """Grow a tree; nodes are numbered in preorder, so the left child of a node is the next one.
+class SparseLabels(NamedTuple):
+    """The labels of instance i are ``indices[starts[i] : starts[i + 1]]``."""
 
-    Returns
-    -------
-    feature, right, missing_left, impurity, weight, n_samples : arrays over the nodes
-        ``feature`` is LEAF for a leaf, whose ``right`` is its number among the leaves.
-    low, high : arrays over the nodes
-        The largest code that went left and the smallest that went right; −1 if only missing values did.
-    rows, bounds : arrays
-        ``rows[bounds[l] : bounds[l + 1]]`` are the instances of leaf l.
-    """
-    d = codes.shape[0]
-    rows = np.flatnonzero(sample_weight > 0).astype(np.int32)
-    n_rows = len(rows)
-    n_entries = 0
-    for row in rows:
-        n_entries += starts[row + 1] - starts[row]
-    node = new_node(n_rows, n_entries, n_labels)
-    swap = np.empty(n_rows, np.int32)
-    number = np.full(n_labels, -1, np.int32)
-    present = np.empty(n_labels, np.int32)
-    features = np.arange(d).astype(np.int32)
+    starts: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    n_labels: int
+
+
+class Totals(NamedTuple):
+    """Sums over one node; T_k is the weight of label k in it."""
+
+    n_labels: Any
+    """Number of labels that occur."""
+    weight: Any
+    label_weight: Any
+    """Σ T_k, the score of a cut whose sides are both pure."""
+    squares: Any
+    """Σ T_k²."""
+    pure: Any
+    """Whether all instances have the same labels."""
+
+
+class Limits(NamedTuple):
+    """What stops a tree from growing, and how many features a split may choose from."""
+
+    max_features: int
+    min_samples_leaf: int
+    min_samples_split: int
+    max_depth: int
+    min_impurity_decrease: float
+
+
+class Grown(NamedTuple):
+    """A tree in terms of codes: arrays over its nodes in preorder, so that a left child is the next node."""
+
+    feature: Any
+    """LEAF for a leaf."""
+    right: Any
+    """Right child; of a leaf, its number among the leaves."""
+    low: Any
+    high: Any
+    """The largest code that went left and the smallest that went right; −1 if only missing values did."""
+    missing_left: Any
+    impurity: Any
+    weight: Any
+    n_samples: Any
+    rows: Any
+    bounds: Any
+    """``rows[bounds[l] : bounds[l + 1]]`` are the instances of leaf l."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-untyped-def]
+    """Grow a tree on the instances that have a positive weight; see :class:`Grown` for what it returns."""
+    rows = np.flatnonzero(sample_weight > 0).astype(np.uint32)
+    tree = _new_tree(rows, limits.min_samples_leaf)
+    node = new_node(rows, labels)
+    place = np.full(len(sample_weight), -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    undrawn = np.arange(len(features.n_values))
     state = np.array([seed], np.uint64)
     total_weight = sample_weight[rows].sum()
+    scale = 2.0 / labels.n_labels
+    listed = len(features.rows) > 0
 
-    most = 2 * max(1, n_rows // min_samples_leaf) - 1
-    feature = np.full(most, LEAF, np.int32)
-    right = np.empty(most, np.int32)
-    low = np.full(most, -1, np.int32)
-    high = np.full(most, -1, np.int32)
-    missing_left = np.zeros(most, np.bool_)
-    impurity = np.empty(most)
-    weight = np.empty(most)
-    n_samples = np.empty(most, np.int32)
-    bounds = np.zeros(most + 1, np.int32)
-
-    # Waiting nodes: first and last row, depth, number of features known to be constant, parent if a right child.
-    stack = np.empty((most + 1, 5), np.int64)
-    _push(stack, 0, 0, n_rows, 0, 0, -1)
-    waiting, n_nodes, n_leaves = 1, 0, 0
-    while waiting:
-        waiting -= 1
-        start, end, depth, n_constant, parent = _pop(stack, waiting)
+    # Nodes to visit: first row, end of the rows, depth, number of constant features, parent of a right child.
+    stack = np.empty((len(tree.feature) + 1, 5), np.int64)
+    _push(stack, 0, 0, len(rows), 0, 0, -1)
+    n_waiting, n_nodes, n_leaves = 1, 0, 0
+    while n_waiting:
+        n_waiting -= 1
+        start, end, depth, n_constant, parent = _pop(stack, n_waiting)
         this, n_nodes = n_nodes, n_nodes + 1
         if parent >= 0:
-            right[parent] = this
+            tree.right[parent] = this
         n = end - start
         here = rows[start:end]
-        n_present, node_weight, label_weight, squares, pure = _enter(
-            node, here, starts, labels, sample_weight, number, present
-        )
-        n_samples[this] = n
-        weight[this] = node_weight
-        impurity[this] = 2.0 / n_labels * (label_weight / node_weight - squares / node_weight**2)
+        totals = _enter(node, here, labels, sample_weight)
+        tree.n_samples[this] = n
+        tree.weight[this] = totals.weight
+        tree.impurity[this] = scale * (totals.label_weight - totals.squares / totals.weight) / totals.weight
 
-        best, f, cut, to_left = -1.0, LEAF, 0, False
-        if not pure and n >= max(min_samples_split, 2 * min_samples_leaf) and depth < max_depth:
-            best, f, cut, to_left, n_constant = _search(
-                codes, n_values, common, here, node, n_present, node_weight, squares,
-                features, n_constant, max_features, min_samples_leaf, state,
-            )  # fmt: skip
-        decrease = 2.0 / n_labels * (best - squares / node_weight) / total_weight
-        if f == LEAF or decrease + 1e-15 < min_impurity_decrease:
-            right[this] = n_leaves
+        best, f, cut, missing_left = -1.0, LEAF, 0, False
+        if not totals.pure and n >= limits.min_samples_split and depth < limits.max_depth:
+            best, f, cut, missing_left, n_constant = _search(
+                features, here, start, place, node, totals, limits, undrawn, n_constant, state
+            )
+        decrease = scale * (best - totals.squares / totals.weight) / total_weight
+        if f == LEAF or decrease + 1e-15 < limits.min_impurity_decrease:
+            tree.right[this] = n_leaves
             n_leaves += 1
-            bounds[n_leaves] = end
+            tree.bounds[n_leaves] = end
             continue
-        n_left, low[this], high[this] = _partition(here, codes[f], cut, n_values[f], to_left, swap)
-        feature[this] = f
-        missing_left[this] = to_left
-        if high[this] >= 0 and not _has_missing(here, codes[f], n_values[f]):
-            missing_left[this] = n_left > n - n_left
-        _push(stack, waiting, start + n_left, end, depth + 1, n_constant, this)
-        _push(stack, waiting + 1, start, start + n_left, depth + 1, n_constant, -1)
-        waiting += 2
-    return (
-        feature[:n_nodes].copy(),
-        right[:n_nodes].copy(),
-        missing_left[:n_nodes].copy(),
-        impurity[:n_nodes].copy(),
-        weight[:n_nodes].copy(),
-        n_samples[:n_nodes].copy(),
-        low[:n_nodes].copy(),
-        high[:n_nodes].copy(),
+        if listed:
+            _gather_listed(features, f, here, start, place, node.code)
+        else:
+            _gather(features.codes, features.starts[f], here, node.code)
+        missing = features.n_values[f]
+        n_left, tree.low[this], tree.high[this], seen = _partition(
+            here, node.code, cut, missing, missing_left, node.swap
+        )
+        if listed:
+            for i in range(start, end):
+                place[rows[i]] = i
+        tree.feature[this] = f
+        tree.missing_left[this] = missing_left if seen else n_left > n - n_left
+        _push(stack, n_waiting, start + n_left, end, depth + 1, n_constant, this)
+        _push(stack, n_waiting + 1, start, start + n_left, depth + 1, n_constant, -1)
+        n_waiting += 2
+    return _trimmed(tree, n_nodes, n_leaves)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _new_tree(rows, min_samples_leaf):  # type: ignore[no-untyped-def]
+    n = 2 * max(1, len(rows) // min_samples_leaf) - 1
+    return Grown(
+        np.full(n, LEAF, np.int32),
+        np.empty(n, np.int32),
+        np.full(n, -1, np.int32),
+        np.full(n, -1, np.int32),
+        np.zeros(n, np.bool_),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n, np.int32),
         rows,
-        bounds[: n_leaves + 1].copy(),
+        np.zeros(n + 1, np.int64),
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _trimmed(tree, n_nodes, n_leaves):  # type: ignore[no-untyped-def]
+    return Grown(
+        tree.feature[:n_nodes].copy(),
+        tree.right[:n_nodes].copy(),
+        tree.low[:n_nodes].copy(),
+        tree.high[:n_nodes].copy(),
+        tree.missing_left[:n_nodes].copy(),
+        tree.impurity[:n_nodes].copy(),
+        tree.weight[:n_nodes].copy(),
+        tree.n_samples[:n_nodes].copy(),
+        tree.rows,
+        tree.bounds[: n_leaves + 1].copy(),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _push(stack, at, start, end, depth, n_constant, parent):  # type: ignore[no-untyped-def]
     stack[at, 0], stack[at, 1], stack[at, 2] = start, end, depth
     stack[at, 3], stack[at, 4] = n_constant, parent
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _pop(stack, at):  # type: ignore[no-untyped-def]
     return stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3], stack[at, 4]
 
 
-@njit(cache=True, nogil=True)
-def _enter(node, rows, starts, labels, sample_weight, number, present):  # type: ignore[no-untyped-def]
-    """Copy the node's labels, numbered by first appearance, and sum their weights.
-
-    Returns the number of labels present, the weight of the node, Σ T_k, Σ T_k² and whether all instances agree.
-    """
-    n = len(rows)
-    n_present, filled, node_weight = 0, 0, 0.0
-    counts = node.moved
+@njit(cache=True, nogil=True, error_model="numpy")
+def _enter(node, rows, labels, sample_weight):  # type: ignore[no-untyped-def]
+    """Copy the labels of the node's instances, numbered by first appearance, and sum their weights."""
+    n, n_present, filled, node_weight = len(rows), 0, 0, 0.0
     for i in range(n):
         row = rows[i]
         v = sample_weight[row]
         node.weight[i] = v
         node.starts[i] = filled
         node_weight += v
-        for t in range(starts[row], starts[row + 1]):
-            k = labels[t]
-            if number[k] < 0:
-                number[k] = n_present
-                present[n_present] = k
-                node.totals[n_present] = 0.0
-                counts[n_present] = 0.0
+        for t in range(labels.starts[row], labels.starts[row + 1]):
+            label = labels.indices[t]
+            k = node.number[label]
+            if k < 0:
+                k = n_present
+                node.number[label] = k
+                node.present[k] = label
+                node.totals[k] = 0.0
+                node.moved[k] = 0.0
                 n_present += 1
-            node.labels[filled] = number[k]
-            node.totals[number[k]] += v
-            counts[number[k]] += 1.0
+            node.labels[filled] = k
+            node.totals[k] += v
+            node.moved[k] += 1.0
             filled += 1
     node.starts[n] = filled
     label_weight, squares, pure = 0.0, 0.0, True
     for k in range(n_present):
         label_weight += node.totals[k]
         squares += node.totals[k] ** 2
-        pure &= counts[k] == n
-        number[present[k]] = -1
+        pure &= node.moved[k] == n
+        node.number[node.present[k]] = -1
     for i in range(n):
         overlap = 0.0
         for t in range(node.starts[i], node.starts[i + 1]):
             overlap += node.totals[node.labels[t]]
         node.overlap[i] = node.weight[i] * overlap
-    return n_present, node_weight, label_weight, squares, pure
+    return Totals(n_present, node_weight, label_weight, squares, pure)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _search(  # type: ignore[no-untyped-def]
-    codes, n_values, common, rows, node, n_labels, weight, squares,
-    features, n_constant, max_features, min_samples_leaf, state,
-):  # fmt: skip
-    """Draw features without replacement and return the best cut among ``max_features`` that vary in the node.
+    features, rows, start, place, node, totals, limits, undrawn, n_constant, state
+):
+    """Draw features until ``max_features`` that vary in the node were tried and one of them can be cut.
 
-    Features found constant are kept at the front, where the descendants of the node know them.
+    Features found constant are kept at the front of ``undrawn``, where the descendants of the node leave them.
     """
     n = len(rows)
-    best, best_feature, best_cut_, best_left = -1.0, LEAF, 0, False
-    undrawn, seen = len(features), 0
-    while undrawn > n_constant and (seen < max_features or best_feature == LEAF):
-        j = n_constant + np.int64(_random(state) % np.uint64(undrawn - n_constant))
-        f = features[j]
-        column = codes[f]
-        lowest, highest = np.int32(2**31 - 1), np.int32(-1)
-        for i in range(n):
-            c = np.int32(column[rows[i]])
-            node.code[i] = c
-            lowest, highest = min(lowest, c), max(highest, c)
-        if lowest == highest:
-            features[j], features[n_constant] = features[n_constant], f
-            n_constant += 1
-            continue
-        undrawn -= 1
-        features[j], features[undrawn] = features[undrawn], f
-        seen += 1
-        score, cut, to_left = best_cut(
-            node, n, n_labels, weight, squares, n_values[f], common[f], min_samples_leaf, best
-        )
-        if score > best:
-            best, best_feature, best_cut_, best_left = score, f, cut, to_left
-    return best, best_feature, best_cut_, best_left, n_constant
-
-
-@njit(cache=True, nogil=True)
-def _partition(rows, column, cut, missing, missing_left, swap):  # type: ignore[no-untyped-def]
-    """Put the rows that go left first, keeping their order; return their number and the codes next to the cut."""
-    n_left, n_right, low, high = 0, 0, -1, missing
-    for i in range(len(rows)):
-        row = rows[i]
-        c = np.int64(column[row])
-        if missing_left if c == missing else c <= cut:
-            rows[n_left] = row
-            n_left += 1
-            if c != missing:
-                low = max(low, c)
+    best, best_feature, cut, missing_left = -1.0, LEAF, 0, False
+    n_undrawn, n_tried = len(undrawn), 0
+    listed = len(features.rows) > 0
+    while (
+        n_undrawn > n_constant
+        and (n_tried < limits.max_features or best_feature == LEAF)
+        and best < totals.label_weight  # otherwise both sides are pure: no cut is better
+    ):
+        j = n_constant + np.int64(_random(state) % np.uint64(n_undrawn - n_constant))
+        f = undrawn[j]
+        if listed:
+            lowest, highest = _gather_listed(features, f, rows, start, place, node.code)
         else:
-            swap[n_right] = row
+            lowest, highest = _gather(features.codes, features.starts[f], rows, node.code)
+        if lowest == highest:
+            undrawn[j], undrawn[n_constant] = undrawn[n_constant], f
+            n_constant += 1
+        else:
+            n_undrawn -= 1
+            n_tried += 1
+            undrawn[j], undrawn[n_undrawn] = undrawn[n_undrawn], f
+            missing, common = features.n_values[f], features.common[f]
+            for way in range(4 if highest == missing else 2):
+                m, origin, shift, highest_key = list_instances(node, n, lowest, highest, missing, common, way)
+                if m <= FEW:
+                    sort_few(node.pairs, node.swap, m)
+                else:
+                    sort_many(node.pairs, node.swap, node.digits, m, highest_key)
+                score, last = sweep(node, m, n, totals, limits.min_samples_leaf, best)
+                if score > best:
+                    best, best_feature, missing_left = score, f, way >= 2
+                    step = (last + 1) << shift
+                    cut = origin - step if way % 2 else origin + step - 1
+    return best, best_feature, cut, missing_left, n_constant
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gather(codes, first, rows, code):  # type: ignore[no-untyped-def]
+    """Fill ``code`` with the codes of the rows, of which the feature's begin at ``first``; return their range."""
+    lowest, highest = np.int64(2**31 - 1), np.int64(-1)
+    for i in range(len(rows)):
+        c = np.int64(codes[np.uint64(first + rows[i])])
+        code[i] = c
+        lowest, highest = min(lowest, c), max(highest, c)
+    return lowest, highest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gather_listed(features, f, rows, start, place, code):  # type: ignore[no-untyped-def]
+    """Do the same where only some instances are listed; ``place`` puts ``rows`` at ``start`` and after."""
+    n, n_found = len(rows), 0
+    lowest, highest = np.int64(2**31 - 1), np.int64(-1)
+    for i in range(n):
+        code[i] = features.implicit[f]
+    for t in range(features.starts[f], features.starts[f + 1]):
+        i = place[features.rows[t]] - start
+        if 0 <= i < n:
+            c = np.int64(features.codes[t])
+            code[i] = c
+            lowest, highest, n_found = min(lowest, c), max(highest, c), n_found + 1
+    if n_found < n:
+        c = np.int64(features.implicit[f])
+        lowest, highest = min(lowest, c), max(highest, c)
+    return lowest, highest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _partition(rows, code, cut, missing, missing_left, swap):  # type: ignore[no-untyped-def]
+    """Put the rows that go left first, keeping their order.
+
+    Returns their number, the codes next to the cut and whether a value is missing.
+    """
+    n_left, n_right, low, high, seen = 0, 0, np.int64(-1), np.int64(missing), False
+    for i in range(len(rows)):
+        if code[i] == missing:
+            seen = True
+            to_left = missing_left
+        else:
+            to_left = code[i] <= cut
+            if to_left:
+                low = max(low, code[i])
+            else:
+                high = min(high, code[i])
+        if to_left:
+            rows[n_left] = rows[i]
+            n_left += 1
+        else:
+            swap[n_right] = rows[i]
             n_right += 1
-            high = min(high, c)
-    rows[n_left:] = swap[:n_right]
-    return n_left, low, high if high < missing else -1
+    for i in range(n_right):
+        rows[n_left + i] = swap[i]
+    return n_left, low, high if high < missing else np.int64(-1), seen
 
 
-@njit(cache=True, nogil=True)
-def _has_missing(rows, column, missing):  # type: ignore[no-untyped-def]
-    for row in rows:
-        if column[row] == missing:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _random(state):  # type: ignore[no-untyped-def]
-    """The next number of the SplitMix64 generator (Steele, Lea and Flood, 2014)."""
+    """Return the next number of the SplitMix64 generator (Steele, Lea and Flood, 2014)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -18,176 +18,167 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from comitia.learners._tree_codes import NO_COMMON
-
 LARGE_NODE = 4096
-"""Nodes with more instances than this are swept in at most 256 bins of neighbouring ranks, others value by value."""
+N_BINS = 256
+"""A node with more instances than this is swept in at most so many bins of neighbouring values, others exactly."""
 
-_SMALL_NODE = 64
+FEW = 64
 """Up to this many keys are sorted by counting the smaller ones, which has no branches."""
 
 _MISSING_FIRST = -1
+_INDEX = 2**32 - 1
 
 
 class Node(NamedTuple):
-    """Room for the instances of one node, numbered from 0 on, and for the sweep over them.
+    """Room for what is known of one node; its instances are numbered from 0 on, and so are the labels they have.
 
-    ``labels[starts[i] : starts[i + 1]]`` are the labels of instance i, numbered within the node; ``overlap[i]`` is its
-    weight times the weight that its labels have in the node.
+    It is made once for a tree and filled again at every node.  Indices that are read from arrays are unsigned, which
+    spares a test of their sign.
     """
 
     starts: Any
     labels: Any
+    """The labels of instance i are ``labels[starts[i] : starts[i + 1]]``."""
     weight: Any
     overlap: Any
+    """Weight of each instance, and its weight times the weight that its labels have in the node."""
+    number: Any
+    """Number within the node of each label, −1 if it does not occur."""
+    present: Any
     totals: Any
-    code: Any
-    key: Any
-    listed: Any
-    order: Any
-    swap: Any
     moved: Any
+    """The labels that occur, their weight, and that of them which a sweep has moved."""
+    code: Any
+    """Code of each instance for the feature at hand."""
+    pairs: Any
+    swap: Any
     digits: Any
+    """Instances and the keys they are sorted by, and room for sorting."""
 
 
-@njit(cache=True, nogil=True)
-def new_node(n, n_entries, n_labels):  # type: ignore[no-untyped-def]
-    """Allocate room for n instances that have ``n_entries`` labels between them."""
+@njit(cache=True, nogil=True, error_model="numpy")
+def new_node(rows, labels):  # type: ignore[no-untyped-def]
+    """Make room for the instances ``rows``."""
+    n, n_labels, n_entries = len(rows), labels.n_labels, 0
+    for row in rows:
+        n_entries += labels.starts[row + 1] - labels.starts[row]
     return Node(
-        np.empty(n + 1, np.int32),
-        np.empty(n_entries, np.int32),
+        np.empty(n + 1, np.uint64),
+        np.empty(n_entries, np.uint32),
         np.empty(n),
         np.empty(n),
+        np.full(n_labels, -1, np.int64),
+        np.empty(n_labels, np.int64),
         np.empty(n_labels),
-        np.empty(n, np.int32),
-        np.empty(n, np.uint32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
         np.empty(n_labels),
-        np.empty(256, np.int32),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(256, np.int64),
     )
 
 
-@njit(cache=True, nogil=True)
-def best_cut(node, n, n_labels, weight, squares, missing, common, min_leaf, best):  # type: ignore[no-untyped-def]
-    """Find the cut of the feature whose codes are in ``node.code`` that scores above ``best``.
+@njit(cache=True, nogil=True, error_model="numpy")
+def list_instances(node, n, lowest, highest, missing, common, way):  # type: ignore[no-untyped-def]
+    """List in ``node.pairs`` the instances that a sweep moves, with the keys that put them in order.
+
+    There are four ways to sweep: upwards over the codes below the common one (0), downwards over those above it (1),
+    where missing values are larger than all others, and the same (2, 3) where they are smaller.  The instances with
+    the common code are not moved at all: a sparse feature costs its entries that are not zero.
 
     Returns
     -------
-    score : float
-        The best score, ``best`` itself if no cut is better.
-    cut : int
-        Codes up to it go to the left.
-    missing_left : bool
-        Whether missing values go to the left.
+    m : int
+        Number of instances listed.
+    origin, shift : int
+        The key of code c is |c − origin| without its last ``shift`` bits.
+    highest_key : int
+        Not smaller than any key.
     """
-    code = node.code
-    score, cut = _sweep_both_ways(node, n, n_labels, weight, squares, common, min_leaf, best)
-    n_missing = 0
-    for i in range(n):
-        if code[i] == missing:
-            code[i] = _MISSING_FIRST
-            n_missing += 1
-    if n_missing == 0:
-        return score, cut, False
-    left_score, left_cut = _sweep_both_ways(node, n, n_labels, weight, squares, common, min_leaf, score)
-    if left_score > score:
-        return left_score, left_cut, True
-    return score, cut, False
-
-
-@njit(cache=True, nogil=True)
-def _sweep_both_ways(node, n, n_labels, weight, squares, common, min_leaf, best):  # type: ignore[no-untyped-def]
-    """Sweep upwards over the codes below the common one and downwards over those above it.
-
-    The instances that have the common code are never moved: a sparse feature costs its entries that are not zero.
-    """
-    code, key, listed = node.code, node.key, node.listed
-    cut = 0
-    for upwards in (True, False):
-        if upwards and common == NO_COMMON:
-            continue
-        m, lowest, highest = 0, 2**31 - 1, -1
+    if way >= 2:
+        lowest = np.int64(_MISSING_FIRST)
+        highest = np.int64(missing - 1)
         for i in range(n):
-            c = code[i]
-            listed[m] = i
-            if (c < common) if upwards else (c > common):
-                m += 1
-                lowest, highest = min(lowest, c), max(highest, c)
-        if m == 0:
-            continue
-        shift = np.uint32(0)
-        if n > LARGE_NODE:
-            while (highest - lowest) >> shift > 255:
-                shift += np.uint32(1)
-        for j in range(m):
-            c = code[listed[j]]
-            key[listed[j]] = np.uint32(c - lowest if upwards else highest - c) >> shift
-        _sort(node, m, (highest - lowest) >> shift)
-        score, last = _sweep(node, m, n, n_labels, weight, squares, min_leaf, best)
-        if score > best:
-            best = score
-            span = (np.int64(last) + 1) << shift
-            cut = lowest + span - 1 if upwards else highest - span
-    return best, cut
+            if node.code[i] == missing:
+                node.code[i] = _MISSING_FIRST
+    upwards = way % 2 == 0
+    span = common - 1 - lowest if upwards else highest - max(common + 1, lowest)
+    shift = 0
+    while n > LARGE_NODE and span >> shift >= N_BINS:
+        shift += 1
+    m = 0
+    if upwards and span >= 0:
+        for i in range(n):
+            node.pairs[m] = ((node.code[i] - lowest) >> shift) << 32 | i
+            m += node.code[i] < common
+    if not upwards and span >= 0:
+        for i in range(n):
+            node.pairs[m] = ((highest - node.code[i]) >> shift) << 32 | i
+            m += node.code[i] > common
+    return m, lowest if upwards else highest, shift, span >> shift
 
 
-@njit(cache=True, nogil=True)
-def _sweep(node, m, n, n_labels, weight, squares, min_leaf, best):  # type: ignore[no-untyped-def]
-    """Move the first m instances of ``node.order`` one by one; return the best score and the last key moved for it."""
-    starts, labels, overlap, key, order, moved = (
-        node.starts,
-        node.labels,
-        node.overlap,
-        node.key,
-        node.order,
-        node.moved,
-    )
-    moved[:n_labels] = 0.0
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep(node, m, n, totals, min_leaf, best):  # type: ignore[no-untyped-def]
+    """Move the first m of ``node.pairs`` one by one; return the best score and the last key moved for it."""
+    for k in range(totals.n_labels):
+        node.moved[k] = 0.0
     own, cross, moved_weight = 0.0, 0.0, 0.0
-    last = np.uint32(0)
+    last = 0
+    next_key = node.pairs[0] >> 32
     for r in range(min(m, n - min_leaf)):
-        i = order[r]
+        i = node.pairs[r] & _INDEX
+        key = next_key
         v = node.weight[i]
-        for t in range(starts[i], starts[i + 1]):
-            k = labels[t]
-            own += v * (2.0 * moved[k] + v)
-            moved[k] += v
-        cross += overlap[i]
+        for t in range(node.starts[i], node.starts[i + 1]):
+            k = node.labels[t]
+            own += v * (2.0 * node.moved[k] + v)
+            node.moved[k] += v
+        cross += node.overlap[i]
         moved_weight += v
-        if r + 1 < min_leaf or (r + 1 < m and key[order[r + 1]] == key[i]):
+        if r + 1 < m:
+            next_key = node.pairs[r + 1] >> 32
+            if next_key == key:
+                continue
+        if r + 1 < min_leaf:
             continue
-        score = own / moved_weight + (squares - 2.0 * cross + own) / (weight - moved_weight)
+        score = own / moved_weight + (totals.squares - 2.0 * cross + own) / (totals.weight - moved_weight)
         if score > best:
             best = score
-            last = key[i]
+            last = key
     return best, last
 
 
-@njit(cache=True, nogil=True)
-def _sort(node, m, highest):  # type: ignore[no-untyped-def]
-    """Put the m listed instances into ``node.order`` by key (at most ``highest``), equal keys as listed."""
-    key, listed, order, swap, digits = node.key, node.listed, node.order, node.swap, node.digits
-    if m <= _SMALL_NODE:
+@njit(cache=True, nogil=True, error_model="numpy")
+def sort_few(pairs, swap, m):  # type: ignore[no-untyped-def]
+    """Sort the first m pairs by counting how many are smaller: O(m²), but without branches."""
+    for j in range(m):
+        rank = 0
+        for i in range(m):
+            rank += pairs[i] < pairs[j]
+        swap[rank] = pairs[j]
+    for j in range(m):
+        pairs[j] = swap[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sort_many(pairs, swap, digits, m, highest_key):  # type: ignore[no-untyped-def]
+    """Sort the first m pairs by the digits of their keys, the last digit first: O(m)."""
+    shift = 32
+    while highest_key >> (shift - 32):
+        for digit in range(256):
+            digits[digit] = 0
         for j in range(m):
-            k, rank = key[listed[j]], 0
-            for i in range(m):
-                rank += key[listed[i]] < k or (key[listed[i]] == k and i < j)
-            order[rank] = listed[j]
-        return
-    order[:m] = listed[:m]
-    for shift in range(0, 32, 8):
-        if highest >> shift == 0:
-            break
-        swap[:m] = order[:m]
-        digits[:] = 0
-        for j in range(m):
-            digits[(key[swap[j]] >> np.uint32(shift)) & np.uint32(255)] += 1
+            digits[(pairs[j] >> shift) & 255] += 1
         before = 0
         for digit in range(256):
-            before, digits[digit] = before + digits[digit], before
+            count = digits[digit]
+            digits[digit] = before
+            before += count
         for j in range(m):
-            digit = (key[swap[j]] >> np.uint32(shift)) & np.uint32(255)
-            order[digits[digit]] = swap[j]
+            digit = (pairs[j] >> shift) & 255
+            swap[np.uint64(digits[digit])] = pairs[j]
             digits[digit] += 1
+        for j in range(m):
+            pairs[j] = swap[j]
+        shift += 8

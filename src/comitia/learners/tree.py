@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +12,31 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from comitia._threads import over_slices
-from comitia.learners._tree_codes import FeatureCodes, encode
-from comitia.learners._tree_growth import grow
+from comitia.learners._tree_codes import FeatureCodes, encode, thresholds
+from comitia.learners._tree_export import export_graphviz, export_text
+from comitia.learners._tree_growth import Limits, SparseLabels, grow
+from comitia.learners._tree_input import (
+    check_features,
+    check_labelsets,
+    check_limits,
+    check_seeds,
+    check_sparse_labels,
+    weight_columns,
+)
 from comitia.learners._tree_leaves import LeafCounts, add_proportions, count_in_leaves, walk
 
+__all__ = [
+    "LeafCounts",
+    "MultiObjectiveTree",
+    "apply_trees",
+    "export_graphviz",
+    "export_text",
+    "grow_trees",
+    "mean_marginals",
+]
+
 _ROWS_AT_ONCE = 1024
-"""Instances that one tree sees before the next tree does: their features and marginals stay in the cache."""
+"""Instances that one tree sees before the next one does: their features and marginals stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,30 +44,30 @@ class MultiObjectiveTree:
     """One decision tree for all labels, in plain arrays.
 
     Nodes are numbered in preorder: the root is 0 and the left child of a node is the next node.  An instance goes left
-    if its value is at most the threshold.  Leaves are also numbered on their own, in the same order.
+    if its value is at most the threshold.  Leaves also have numbers of their own, 0 to ``n_leaves`` − 1 in that order.
 
     Parameters
     ----------
     n_features, n_labels : int
         Shape of the data that the tree was grown on.
-    feature : (n_nodes,) array of int32
+    feature : int32 array of shape (n_nodes,)
         Feature that the node asks for; −1 in a leaf.
-    threshold : (n_nodes,) array of float64
+    threshold : float64 array of shape (n_nodes,)
         NaN in a leaf.
-    right : (n_nodes,) array of int32
+    right : int32 array of shape (n_nodes,)
         Right child; in a leaf the number of the leaf.
-    missing_left : (n_nodes,) array of bool
-        Where missing values go.
-    impurity : (n_nodes,) array of float64
+    missing_left : bool array of shape (n_nodes,)
+        Whether missing values go left.
+    impurity : float64 array of shape (n_nodes,)
         Gini impurity, the mean over the labels of 2 p (1 − p).
-    weight : (n_nodes,) array of float64
+    weight : float64 array of shape (n_nodes,)
         Sum of the sample weights.
-    n_samples : (n_nodes,) array of int32
+    n_samples : int32 array of shape (n_nodes,)
         Number of instances with a positive weight.
     labels : LeafCounts
-        Weight of the labels in each leaf.
+        Weight of each label in each leaf.
     labelsets : LeafCounts or None
-        Weight of the distinct labelsets in each leaf, if they were asked for.
+        Weight of each labelset in each leaf, if it was asked for.
     n_labelsets : int
         Number of columns of ``labelsets``.
     """
@@ -70,7 +87,7 @@ class MultiObjectiveTree:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, inner ones and leaves."""
+        """Number of nodes, leaves included."""
         return len(self.feature)
 
     @property
@@ -98,16 +115,23 @@ class MultiObjectiveTree:
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the decrease of impurity; zeros if the tree is a single leaf."""
+        """Share of each feature in the decrease of impurity; zeros if there is none."""
         inner = np.flatnonzero(~self.is_leaf)
-        total = self.weight * self.impurity
-        decrease = total[inner] - total[inner + 1] - total[self.right[inner]]
-        importances = np.bincount(self.feature[inner], decrease, minlength=self.n_features)
-        return importances / importances.sum() if importances.sum() > 0 else importances
+        impurity = self.weight * self.impurity
+        decrease = impurity[inner] - impurity[inner + 1] - impurity[self.right[inner]]
+        importances = np.zeros(self.n_features)
+        np.add.at(importances, self.feature[inner], decrease)
+        total = importances.sum()
+        return importances / total if total > 0 else importances
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
-        """Return the number of the leaf, 0 to ``n_leaves`` − 1, that each row of X falls into."""
-        return apply_trees([self], X)[0]
+        """Return the number of the leaf that each row of X falls into."""
+        leaves: NDArray[np.int32] = apply_trees([self], X)[0]
+        return leaves
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the marginals of the leaf that each row of X falls into, (n, K)."""
+        return mean_marginals([self], apply_trees([self], X))
 
     def leaf_marginals(self) -> sparse.csr_array:
         """Return the weighted proportion of each label in each leaf, (n_leaves, K)."""
@@ -116,12 +140,8 @@ class MultiObjectiveTree:
     def leaf_labelsets(self) -> sparse.csr_array:
         """Return the weighted proportion of each labelset in each leaf, (n_leaves, U); rows sum to 1."""
         if self.labelsets is None:
-            raise ValueError("the leaves hold no labelsets: grow_trees(…, labelsets=…) keeps them")
+            raise ValueError("the leaves hold no labelsets; grow_trees(…, labelsets=…) keeps them.")
         return self._proportions(self.labelsets, self.n_labelsets)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the marginals of the leaf that each row of X falls into, (n, K)."""
-        return mean_marginals([self], self.apply(X)[np.newaxis])
 
     def _proportions(self, table: LeafCounts, n_columns: int) -> sparse.csr_array:
         proportions = table.counts / np.repeat(self.leaf_weight, np.diff(table.starts))
@@ -129,11 +149,11 @@ class MultiObjectiveTree:
 
 
 def grow_trees(
-    X: ArrayLike,
-    Y: ArrayLike,
-    seeds: Sequence[int] | NDArray[Any],
+    X: ArrayLike | sparse.sparray,
+    Y: ArrayLike | sparse.sparray,
+    seeds: Iterable[int],
     *,
-    sample_weight: ArrayLike | Iterable[ArrayLike] | None = None,
+    sample_weight: NDArray[Any] | Iterable[ArrayLike] | None = None,
     labelsets: ArrayLike | None = None,
     max_features: Literal["sqrt"] | int | float | None = "sqrt",
     min_samples_leaf: int = 1,
@@ -143,120 +163,180 @@ def grow_trees(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> list[MultiObjectiveTree]:
-    """Grow one tree per seed."""
-    X, n = _checked_features(X)
-    starts, labels, n_labels = _sparse_labels(Y, n)
-    M = len(seeds)
-    codes = encode(X)
-    number = _n_features_to_try(max_features, X.shape[1])
-    which = None if labelsets is None else np.ascontiguousarray(labelsets, dtype=np.int32)
-    depth = np.iinfo(np.int32).max if max_depth is None else max_depth
+    r"""Grow multi-objective trees, one for each seed.
 
-    def one(seed: int, weight: NDArray[np.float64]) -> MultiObjectiveTree:
-        grown = grow(
-            codes.codes, codes.n_values, codes.common, starts, labels, n_labels, weight, np.uint64(seed),
-            number, min_samples_leaf, min_samples_split, depth, min_impurity_decrease,
-        )  # fmt: skip
-        feature, right, missing_left, impurity, node_weight, n_samples, low, high, rows, bounds = grown
-        counts = LeafCounts(*count_in_leaves(rows, bounds, starts, labels, n_labels, weight))
-        sets, n_sets = None, 0
-        if which is not None:
-            n_sets = int(which.max()) + 1
-            each = np.arange(n + 1, dtype=np.int64)
-            sets = LeafCounts(*count_in_leaves(rows, bounds, each, which, n_sets, weight))
-        threshold = _thresholds(codes, feature, low, high)
-        return MultiObjectiveTree(
-            codes.codes.shape[0], n_labels, feature, threshold, right, missing_left, impurity, node_weight, n_samples,
-            counts, sets, n_sets,
-        )  # fmt: skip
+    Each split maximises the decrease of the Gini impurity summed over the labels, which for labels 0 and 1 ranks
+    splits as their summed variance does.  With the weights :math:`L_k` and :math:`R_k` of label k on either side,
 
-    jobs = (delayed(one)(int(s), w) for s, w in zip(seeds, _weights(sample_weight, n, M), strict=True))
+    .. math:: \sum_k \frac{L_k^2}{\sum_i w_i [i \in L]} + \sum_k \frac{R_k^2}{\sum_i w_i [i \in R]}
+
+    is largest.  Trying a feature at a node of n instances costs O(n + their labels): labels that exist but that no
+    instance of the node has cost nothing.  The values of a feature are ranked once for all trees.  A node with more
+    than 4096 instances considers at most 256 cuts of a feature, evenly spaced between the ranks of its instances (all
+    cuts if it has no more values); smaller nodes consider every cut.
+
+    Features are drawn without replacement.  One that is constant in the node does not count towards ``max_features``,
+    and drawing goes on until some feature can be cut; scikit-learn counts constant features and may give up, which
+    loses accuracy where features are sparse.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        NaN is a missing value.  A split sends missing values to the side where they lower the impurity more, and to
+        the larger side if it saw none.
+    Y : 0/1 array or sparse matrix of shape (n, K)
+    seeds : iterable of M integers
+        Each tree draws its features from a generator of its own, started here.
+    sample_weight : array of shape (n,) or (n, M), or iterable of M arrays of shape (n,), optional
+        Weights for all trees or for each; a bootstrap is a column of counts.  Instances of weight zero are left out.
+        Sums of weights are exact as long as weights are integers.
+    labelsets : array of n integers, optional
+        The labelset of each instance as its row in a table of labelsets; leaves then count labelsets too.
+    max_features : "sqrt", int, float or None
+        Number of features that each split chooses from: √d, that many, that share of them, or all.
+    min_samples_leaf, min_samples_split : int
+        Smallest number of instances, whatever their weight, in a leaf and in a node that is split.
+    max_depth : int, optional
+    min_impurity_decrease : float
+        Smallest decrease that a split must bring, weighted by the share of the tree's weight that the node has.
+    n_jobs : int, optional
+        Number of threads; the trees do not depend on it.
+    verbose : int
+        How much joblib tells of the progress.
+
+    Returns
+    -------
+    list of MultiObjectiveTree
+        In the order of the seeds.
+
+    References
+    ----------
+    H. Blockeel, L. De Raedt and J. Ramon, "Top-down induction of clustering trees", ICML 1998.
+    D. Kocev, C. Vens, J. Struyf and S. Džeroski, "Ensembles of multi-objective decision trees", ECML 2007.
+
+    Examples
+    --------
+    >>> from comitia.learners.tree import grow_trees
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> Y = [[1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 0, 1]]
+    >>> (tree,) = grow_trees(X, Y, seeds=[0], max_depth=1)
+    >>> tree.apply(X)
+    array([0, 0, 1, 1], dtype=int32)
+    >>> tree.leaf_marginals().toarray()
+    array([[1. , 0. , 1. ],
+           [0. , 0.5, 1. ]])
+    """
+    X = check_features(X)
+    n, d = X.shape
+    labels = check_sparse_labels(Y, n)
+    sets = None if labelsets is None else check_labelsets(labelsets, n)
+    seeds = check_seeds(seeds)
+    limits = check_limits(
+        d,
+        max_features=max_features,
+        min_samples_leaf=min_samples_leaf,
+        min_samples_split=min_samples_split,
+        max_depth=max_depth,
+        min_impurity_decrease=min_impurity_decrease,
+    )
+    weights = weight_columns(sample_weight, n, len(seeds))
+    features = encode(X)
+    jobs = (
+        delayed(_grow_tree)(features, labels, sets, weight, limits, seed)
+        for seed, weight in zip(seeds, weights, strict=True)
+    )
     return list(Parallel(n_jobs=n_jobs, require="sharedmem", verbose=verbose)(jobs))
 
 
-def apply_trees(trees: Sequence[MultiObjectiveTree], X: ArrayLike) -> NDArray[np.int32]:
-    """Return the leaf of each row of X in each tree, (M, n)."""
-    X, n = _checked_features(X)
+def apply_trees(trees: Sequence[MultiObjectiveTree], X: ArrayLike | sparse.sparray) -> NDArray[np.int32]:
+    """Return the number of the leaf that each row of X falls into in each of M trees, (M, n).
+
+    A sparse X is made dense a slice at a time.
+    """
+    _check_trees(trees)
+    X = check_features(X)
+    n, d = X.shape
+    if d != trees[0].n_features:
+        raise ValueError(f"X has {d} features, but the trees were grown on {trees[0].n_features}.")
     leaves = np.empty((len(trees), n), np.int32)
 
-    def go(rows: slice) -> None:
-        for start in range(rows.start, rows.stop, _ROWS_AT_ONCE):
-            chunk = slice(start, min(start + _ROWS_AT_ONCE, rows.stop))
-            x = X[chunk].toarray() if sparse.issparse(X) else np.ascontiguousarray(X[chunk])
-            for tree, out in zip(trees, leaves, strict=True):
-                walk(x, tree.feature, tree.threshold, tree.right, tree.missing_left, out[chunk])
+    def walk_rows(rows: slice) -> None:
+        x = X[rows].toarray() if sparse.issparse(X) else np.ascontiguousarray(X[rows])
+        for tree, its_leaves in zip(trees, leaves, strict=True):
+            walk(x, tree.feature, tree.threshold, tree.right, tree.missing_left, its_leaves[rows])
 
-    over_slices(go, n)
+    _over_blocks(walk_rows, n)
     return leaves
 
 
-def mean_marginals(trees: Sequence[MultiObjectiveTree], leaves: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the mean over the trees of the marginals of ``leaves``, (M, n), as an (n, K) array."""
-    n = leaves.shape[1]
-    mean = np.zeros((n, trees[0].n_labels))
+def mean_marginals(trees: Sequence[MultiObjectiveTree], leaves: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    """Return the mean marginals (n, K) of the leaves that n instances fall into in M trees, (M, n).
+
+    Trees are summed in their order for every instance, so that the result does not depend on how instances are
+    sliced.  Costs O(labels in the leaves).
+    """
+    _check_trees(trees)
+    for tree, its_leaves in zip(trees, leaves, strict=True):
+        if its_leaves.size and not 0 <= its_leaves.min() <= its_leaves.max() < tree.n_leaves:
+            raise ValueError(
+                f"leaves must be numbers from 0 to {tree.n_leaves - 1} for a tree with {tree.n_leaves} leaves; "
+                f"got {its_leaves.min()} to {its_leaves.max()}."
+            )
+    mean = np.zeros((leaves.shape[1], trees[0].n_labels))
     weights = [tree.leaf_weight for tree in trees]
 
-    def go(rows: slice) -> None:
-        for start in range(rows.start, rows.stop, _ROWS_AT_ONCE):
-            chunk = slice(start, min(start + _ROWS_AT_ONCE, rows.stop))
-            for tree, weight, its in zip(trees, weights, leaves, strict=True):
-                t = tree.labels
-                add_proportions(its[chunk], t.starts, t.indices, t.counts, weight, mean[chunk])
-            mean[chunk] /= len(trees)
+    def average_rows(rows: slice) -> None:
+        for tree, weight, its_leaves in zip(trees, weights, leaves, strict=True):
+            table = tree.labels
+            add_proportions(its_leaves[rows], table.starts, table.indices, table.counts, weight, mean[rows])
+        mean[rows] /= len(trees)
 
-    over_slices(go, n)
+    _over_blocks(average_rows, leaves.shape[1])
     return mean
 
 
-def _checked_features(X: Any) -> tuple[Any, int]:
-    if sparse.issparse(X):
-        X = sparse.csr_array(X)
-    else:
-        X = np.asarray(X)
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, instances and features; it has shape {X.shape}")
-    return X, X.shape[0]
+def _grow_tree(
+    features: FeatureCodes,
+    labels: SparseLabels,
+    labelsets: NDArray[np.int32] | None,
+    weight: NDArray[np.float64],
+    limits: Limits,
+    seed: int,
+) -> MultiObjectiveTree:
+    grown = grow(features, labels, weight, limits, np.uint64(seed))
+
+    def count(starts: NDArray[np.int64], indices: NDArray[np.int32], n_columns: int) -> LeafCounts:
+        return LeafCounts(*count_in_leaves(grown.rows, grown.bounds, starts, indices, n_columns, weight))
+
+    n_labelsets = 0 if labelsets is None else int(labelsets.max()) + 1
+    return MultiObjectiveTree(
+        n_features=len(features.n_values),
+        n_labels=labels.n_labels,
+        feature=grown.feature,
+        threshold=thresholds(features, grown.feature, grown.low, grown.high),
+        right=grown.right,
+        missing_left=grown.missing_left,
+        impurity=grown.impurity,
+        weight=grown.weight,
+        n_samples=grown.n_samples,
+        labels=count(*labels),
+        labelsets=None if labelsets is None else count(np.arange(len(labelsets) + 1), labelsets, n_labelsets),
+        n_labelsets=n_labelsets,
+    )
 
 
-def _sparse_labels(Y: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
-    rows = sparse.csr_array(Y)
-    rows.sort_indices()
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.shape[1]
+def _check_trees(trees: Sequence[MultiObjectiveTree]) -> None:
+    if not trees:
+        raise ValueError("at least one tree is needed; got none.")
+    if len({(tree.n_features, tree.n_labels) for tree in trees}) > 1:
+        raise ValueError("the trees were grown on different numbers of features or labels.")
 
 
-def _weights(sample_weight: Any, n: int, M: int) -> Iterator[NDArray[np.float64]]:
-    if sample_weight is None:
-        sample_weight = np.ones((n, 1))
-    if isinstance(sample_weight, np.ndarray):
-        if sample_weight.ndim == 1:
-            sample_weight = sample_weight[:, None]
-        sample_weight = np.broadcast_to(sample_weight, (n, M)).T
-    for w in sample_weight:
-        yield np.ascontiguousarray(w, dtype=np.float64)
+def _over_blocks(work: Callable[[slice], None], n: int) -> None:
+    """Call ``work`` on slices of at most ``_ROWS_AT_ONCE`` rows, in threads."""
 
+    def in_blocks(rows: slice) -> None:
+        for start in range(rows.start, rows.stop, _ROWS_AT_ONCE):
+            work(slice(start, min(start + _ROWS_AT_ONCE, rows.stop)))
 
-def _n_features_to_try(max_features: Any, d: int) -> int:
-    if max_features is None:
-        return d
-    if max_features == "sqrt":
-        return max(1, int(sqrt(d)))
-    if isinstance(max_features, Integral):
-        return int(max_features)
-    return max(1, int(max_features * d))
-
-
-def _thresholds(codes: FeatureCodes, feature: Any, low: Any, high: Any) -> NDArray[np.float64]:
-    threshold = np.full(len(feature), np.nan)
-    offsets = np.concatenate([[0], np.cumsum(codes.n_values)])
-    values = np.concatenate(codes.values)
-    inner = feature >= 0
-    base = offsets[feature[inner]]
-    a = np.where(low[inner] >= 0, values[np.maximum(base + low[inner], 0)], -np.inf)
-    b = np.where(high[inner] >= 0, values[np.minimum(base + high[inner], len(values) - 1)], np.inf)
-    with np.errstate(invalid="ignore"):
-        middle = a / 2 + b / 2
-    threshold[inner] = np.where((a <= middle) & (middle < b), middle, a)
-    threshold[inner] = np.where(np.isinf(b), np.inf, threshold[inner])
-    return threshold
+    over_slices(in_blocks, n)
