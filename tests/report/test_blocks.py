@@ -78,6 +78,13 @@ def test_a_pool_other_than_the_mean_is_a_method_of_its_own(rows):
     assert block.methods == ("gmv", "ctp", "ctp · median")
 
 
+def test_a_pool_gives_way_to_the_aggregation_that_it_equals(rows):
+    """Binary voting is named rather than the median that does the same."""
+    twin = rows[rows.aggregation == "bmv"].assign(aggregation="gmv", pool="median")
+    (block,) = blocks(pd.concat([twin, rows]), ensembles=["emodt"], losses=["f1"])
+    assert block.same == {"gmv · median": "bmv"}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -192,8 +192,14 @@ def test_colours_and_dashes_tell_all_aggregations_apart():
     looks = {(entry.colour, entry.dashes[0], entry.markers[0]) for entry in AGGREGATIONS}
     assert len(looks) == len(AGGREGATIONS)
     assert len({entry.markers for entry in AGGREGATIONS}) == len({entry.colour for entry in AGGREGATIONS}) == 8
-    mine = style("mine", ["ctp", "mine", "yours"]), style("yours", ["ctp", "mine", "yours"])
-    assert len({look.colour for look in (*mine, style("ctp", []))}) == 3
+
+
+def test_strangers_and_other_pools_are_told_apart_too():
+    names = ["ctp", "ctp · median", "mine", "yours"]
+    looks = {name: style(name, names) for name in names}
+    assert looks["ctp · median"].colour == looks["ctp"].colour
+    assert len({look.markers for look in looks.values()}) == 4
+    assert len({looks[name].colour for name in ("ctp", "mine", "yours")}) == 3
 
 
 def test_importing_and_drawing_leave_matplotlib_as_it_was():

@@ -82,6 +82,21 @@ def test_each_loss_has_its_answer_first(run):
         assert sorted(name for _, ensembles in card["verdicts"] for name in ensembles) == ["EMODT", "extra"]
 
 
+def test_provenance_shows_every_start_of_a_run(run):
+    starts = [{"command": "comitia compare", "seconds": 3012.0}, {"command": "comitia compare", "seconds": 5}]
+    (entry,) = summary(replace(run, provenance={"sessions": starts}, digits=None))["provenance"]
+    assert entry == (
+        "sessions",
+        [("1", [("command", "comitia compare"), ("time", "50 min 12 s")]),
+         ("2", [("command", "comitia compare"), ("time", "5.0 s")])],
+    )  # fmt: skip
+
+
+def test_cells_that_failed_alike_are_told_once(run):
+    failures = [{"cell": "a", "error": "x"}, {"cell": "b", "error": "y"}, {"cell": "c", "error": "x"}]
+    assert summary(replace(run, failures=failures, digits=None))["failures"] == {"x": ["a", "c"], "y": ["b"]}
+
+
 def test_failures_are_told_before_the_answer(text):
     assert text.index("1 cell failed") < text.index('id="answer"')
 

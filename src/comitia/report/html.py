@@ -52,7 +52,7 @@ def summary(run: Run) -> dict[str, Any]:
         "title": run.title,
         "facts": _facts(run),
         "cards": _cards(answers(run.rows, run.sizes)),
-        "failures": [(str(failure.get("cell", "")), str(failure.get("error", ""))) for failure in run.failures],
+        "failures": _failures(run),
         "tables": tables,
         "copies": {table["id"]: {"latex": table["latex"], "markdown": table["markdown"]} for table in tables},
         "figures": figure_data(run),
@@ -60,6 +60,14 @@ def summary(run: Run) -> dict[str, Any]:
         "datasets": [_dataset(dataset) for dataset in run.datasets],
         "provenance": _entries(run.provenance),
     }
+
+
+def _failures(run: Run) -> dict[str, list[str]]:
+    """Gather the cells that failed by their error: one cause often fails many."""
+    cells: dict[str, list[str]] = {}
+    for failure in run.failures:
+        cells.setdefault(str(failure.get("error", "")), []).append(str(failure.get("cell", "")))
+    return cells
 
 
 def _facts(run: Run) -> list[str]:
@@ -159,6 +167,8 @@ def _entries(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
             entries.append((str(name), _entries(value)))
         elif name == "seconds":
             entries.append(("time", _duration(float(value))))
+        elif isinstance(value, list | tuple) and any(isinstance(part, Mapping) for part in value):
+            entries.append((str(name), _entries({str(count): part for count, part in enumerate(value, start=1)})))
         elif isinstance(value, list | tuple):
             entries.append((str(name), ", ".join(map(str, value))))
         else:

@@ -86,6 +86,14 @@ AGGREGATIONS = (
 
 _MEASURES = {entry.loss: entry for entry in MEASURES}
 _STYLES = {entry.method: entry for entry in AGGREGATIONS}
+_SPARE_MARKERS = (
+    ("p", "pentagon"),
+    ("h", "hexagon"),
+    ("<", "triangle-left"),
+    (">", "triangle-right"),
+    ("d", "diamond-tall"),
+    ("8", "octagon"),
+)
 _ENSEMBLES = {"emodt": "EMODT", "ecc": "ECC", "ebr": "EBR"}
 _SEPARATOR = " · "
 
@@ -130,28 +138,32 @@ def shortened(name: str, length: int = 18) -> str:
 
 
 def style(method: str, methods: Iterable[str]) -> Style:
-    """Choose how to draw a method among those of a figure: its own style, or one that none of them uses."""
+    """Choose how to draw a method among those of a figure.
+
+    An aggregation with another pool has the colour of the aggregation; one that is not known has a colour that is
+    free, while there is one.  Both have markers that no known aggregation has.
+    """
     if method in _STYLES:
         return _STYLES[method]
-    names = list(methods)
+    names = [*methods, method]
+    place = [name for name in names if name not in _STYLES].index(method)
     free = [entry for entry in AGGREGATIONS if entry.method not in names] or list(AGGREGATIONS)
-    strangers = [name for name in names if name not in _STYLES]
-    entry = free[strangers.index(method) % len(free)]
-    return Style(method, title(method), entry.colour, entry.dashes, entry.markers)
+    known = _STYLES.get(method.partition(_SEPARATOR)[0], free[place % len(free)])
+    return Style(method, title(method), known.colour, (":", "dot"), _SPARE_MARKERS[place % len(_SPARE_MARKERS)])
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Sort losses or methods: those that are known in their usual order, then the others as they come.
+    """Sort losses or methods: the known ones in their usual order, then others, then those with another pool.
 
     Examples
     --------
     >>> in_order(["mine", "f1", "hamming"]), in_order(["ctp · median", "ptc-lw", "ctp", "gmv"])
-    (['hamming', 'f1', 'mine'], ['gmv', 'ctp', 'ctp · median', 'ptc-lw'])
+    (['hamming', 'f1', 'mine'], ['gmv', 'ctp', 'ptc-lw', 'ctp · median'])
     """
     usual = [*_MEASURES, *_STYLES]
 
     def place(name: str) -> tuple[int, int]:
         known, separator, _ = name.partition(_SEPARATOR)
-        return (usual.index(known) if known in usual else len(usual), len(separator))
+        return (len(separator), usual.index(known) if known in usual else len(usual))
 
     return sorted(dict.fromkeys(names), key=place)

@@ -82,15 +82,16 @@ function drawValues(ensemble, loss, dataset) {
   const measure = measureOf(loss);
   const who = `${titleOf(ensemble)} with ${block.size} members`;
   if (dataset === ALL) {
-    const names = block.datasets.map(name => plain(short(name)));
+    // Side by side by hand: Plotly's own grouping would start the axis at zero.
+    const beside = index => (index - (block.methods.length - 1) / 2) * 0.7 / block.methods.length;
     const traces = block.methods.map((name, index) => ({
-      type: "scatter", mode: "markers", ...look(methodNamed(name)), x: names, y: column(block.values, index),
+      type: "scatter", mode: "markers", ...look(methodNamed(name)), x: block.datasets.map((_, row) => row + beside(index)), y: column(block.values, index),
       error_y: { type: "data", array: column(block.errors, index), thickness: 1, width: 2 },
       customdata: block.datasets.map((dataset, row) => [plain(dataset), block.ranks[row][index], block.errors[row][index]]),
       hovertemplate: "%{customdata[0]}<br>%{y:.2f} ± %{customdata[2]:.2f} %<br>rank %{customdata[1]}",
     }));
     return draw("values", `${measure.title} of ${who} on each dataset; bars are one standard error over the folds.${twins(block)}`, traces,
-      { scattermode: "group", scattergap: 0.35, xaxis: { type: "category" }, yaxis: { title: { text: axisTitle(measure) } } });
+      { xaxis: { range: [-0.5, block.datasets.length - 0.5], tickvals: block.datasets.map((_, row) => row), ticktext: block.datasets.map(name => plain(short(name))), showgrid: false }, yaxis: { title: { text: axisTitle(measure) } } });
   }
   const row = block.datasets.indexOf(dataset);
   if (row < 0) return draw("values", "", [], {});
