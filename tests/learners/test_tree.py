@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.learners.tree_twins import best_score, goes_left, make_data, nodes_of, score
 
 from comitia.learners import _tree_split
 from comitia.learners._tree_codes import encode
 from comitia.learners.tree import MultiObjectiveTree, grow_trees
-from tests.learners.tree_twins import best_score, goes_left, make_data, nodes_of, score
 
 KINDS = ["continuous", "few values", "mostly zero", "missing"]
 FIELDS = ("feature", "threshold", "right", "missing_left", "impurity", "weight", "n_samples")

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
+from tests.learners.tree_twins import leaves_of, make_data, proportions
 
 from comitia.learners.tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
-from tests.learners.tree_twins import leaves_of, make_data, proportions
 
 
 def bootstraps(n: int, n_trees: int, seed: int = 0) -> NDArray[np.float64]:
