@@ -1,0 +1,113 @@
+"""Multi-objective trees against scikit-learn's forests: the same data, settings, cores and number of jobs."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from benchmarks.case import Case, median_time
+from benchmarks.mediamill import mediamill_size
+from comitia.learners.tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
+
+DATA = Path(os.environ.get("COMITIA_DATA", Path(__file__).parents[2] / "shared" / "data"))
+M = 50
+N_JOBS = 2
+MIN_SAMPLES_LEAF = 4
+Forest = RandomForestClassifier | RandomForestRegressor
+
+
+def run(quick: bool = False) -> list[Case]:
+    X, Y = mediamill_size(DATA, n=4_000 if quick else 39_516)
+    wide = many_labels(X[: 2_000 if quick else 20_000])
+    grow(X[:500], Y[:500])  # compiles
+    cases = [*fits(X, Y, "mediamill's size", 20.0, 6.0), *predictions(X, Y)]
+    cases += fits(X[: len(wide)], wide, f"K = 1,000, cardinality 5, n = {len(wide):,}", 100.0, None)
+    return [*cases, *growth(X, Y), memory(len(X))]
+
+
+def fits(X: np.ndarray, Y: np.ndarray, size: str, classifier: float, regressor: float | None) -> Iterator[Case]:
+    ours = median_time(lambda: grow(X, Y))
+    for kind, target, n_trees in (
+        (RandomForestClassifier, classifier, 2),
+        (RandomForestRegressor, regressor, 4),
+    ):
+        theirs = median_time(lambda kind=kind, n_trees=n_trees: forest(kind, n_trees).fit(X, Y)) * M / n_trees
+        yield Case(
+            f"EMODT fit, {size}",
+            kind.__name__,
+            theirs / ours,
+            target,
+            f"{ours:.2f} s; peer from {n_trees} of {M} trees",
+        )
+
+
+def predictions(X: np.ndarray, Y: np.ndarray) -> Iterator[Case]:
+    n_trees = 4
+    peer = forest(RandomForestClassifier, n_trees).fit(X, Y)
+    trees = grow(X, Y)
+    ours = median_time(lambda: mean_marginals(trees, apply_trees(trees, X)))
+    theirs = median_time(lambda: peer.predict_proba(X)) * M / n_trees
+    yield Case(
+        "EMODT marginals, mediamill's size",
+        "RandomForestClassifier.predict_proba",
+        theirs / ours,
+        2.0,
+        f"{ours:.2f} s; peer from {n_trees} of {M} trees; the decision, the same for both, comes on top",
+    )
+
+
+def growth(X: np.ndarray, Y: np.ndarray) -> Iterator[Case]:
+    """Time the fit as n, K and M double; where K does, half of the instances have labels of their own."""
+    half = len(X) // 2
+    upper = X[:half, :1] > np.median(X[:half, 0])
+    twice = np.hstack([Y[:half] * upper, Y[:half] * ~upper])
+    base = median_time(lambda: grow(X[:half], Y[:half]))
+    for what, double in (
+        ("n", lambda: grow(X[: 2 * half], Y[: 2 * half])),
+        ("K", lambda: grow(X[:half], twice)),
+        ("M", lambda: grow(X[:half], Y[:half], 2 * M)),
+    ):
+        ratio = median_time(double) / base
+        yield Case(f"EMODT fit, {what} doubled", "itself before", ratio, None, f"exponent {math.log2(ratio):.2f}")
+
+
+def memory(n: int) -> Case:
+    """Measure the peak of a fit, data included, in a process of its own."""
+    code = (
+        "import resource; from benchmarks.mediamill import mediamill_size; from benchmarks.trees import DATA, grow;"
+        f"X, Y = mediamill_size(DATA, n={n}); trees = grow(X, Y);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    kilobytes = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+    note = f"{kilobytes / 2**10:.0f} MiB for the process, data and libraries included"
+    return Case("EMODT fit, peak memory", "2 GiB", kilobytes / 2**21, 1.0, note, at_most=True)
+
+
+def grow(X: np.ndarray, Y: np.ndarray, n_trees: int = M) -> list[MultiObjectiveTree]:
+    rng = np.random.default_rng(0)
+    n = len(X)
+    bootstraps = (np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_trees))
+    return grow_trees(X, Y, range(n_trees), sample_weight=bootstraps, min_samples_leaf=MIN_SAMPLES_LEAF, n_jobs=N_JOBS)
+
+
+def forest(kind: type[Any], n_trees: int) -> Forest:
+    peer: Forest = kind(n_trees, max_features="sqrt", min_samples_leaf=MIN_SAMPLES_LEAF, n_jobs=N_JOBS, random_state=0)
+    return peer
+
+
+def many_labels(X: np.ndarray, K: int = 1_000, cardinality: int = 5) -> np.ndarray:
+    """Give each instance the labels whose random directions it points to the most, after noise."""
+    rng = np.random.default_rng(0)
+    standard = (X - X.mean(axis=0)) / X.std(axis=0)
+    scores = standard @ rng.standard_normal((X.shape[1], K)) + 3 * rng.standard_normal((len(X), K))
+    Y = np.zeros((len(X), K), np.int8)
+    np.put_along_axis(Y, np.argpartition(-scores, cardinality, axis=1)[:, :cardinality], 1, axis=1)
+    return Y
