@@ -1,13 +1,12 @@
 """Everything that a run ends in, written to a folder: the page, the figures and the tables."""
 
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from comitia.experiments.files import write_text
 from comitia.report import figures
 from comitia.report.blocks import blocks
 from comitia.report.html import DISPLAYED_DIGITS, page
@@ -40,10 +39,11 @@ def write_report(run: Run, folder: str | Path) -> Path:
     html = page(run)
     for name, table in _tables(run):
         for ending, text in (("tex", table.to_latex()), ("md", table.to_markdown()), ("csv", table.to_csv())):
-            _write(folder / "tables" / f"{name}.{ending}", text)
+            write_text(folder / "tables" / f"{name}.{ending}", text)
     for name, figure in _figures(run):
         figures.save(figure, folder / "figures" / name)
-    return _write(folder / "report.html", html)
+    write_text(folder / "report.html", html)
+    return folder / "report.html"
 
 
 def _tables(run: Run) -> Iterator[tuple[str, ComparisonTable]]:
@@ -93,15 +93,3 @@ def _file_names(names: list[str]) -> dict[str, str]:
             candidate = f"{plain}-{count}"
         given[name] = candidate
     return given
-
-
-def _write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        return Path(temporary).replace(path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
