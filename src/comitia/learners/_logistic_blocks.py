@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from comitia.learners._logistic_kernels import CONVERGED
-from comitia.learners._logistic_solver import Objectives, State, inverse, minimise
+from comitia.learners._logistic_solver import Objectives, State, inverse, minimise, padded
 
 Array = NDArray[Any]
 
 # The layout of the blocks decides the last bits of a result, so it does not depend on the number of threads.
 BLOCK = 128  # problems solved together
+SPARSE_BLOCK = 256
 ANCHOR_BLOCK = 64
+ANCHOR_LIMIT = 1000
 MATRIX_FEATURES = 512  # up to here second derivatives are a matrix, beyond only its diagonal
 MATRIX_ENTRIES = 2**26
 PATIENCE = 60  # evaluations after which second derivatives of a problem's own are worth their cost
@@ -60,7 +63,8 @@ class Problems:
 
         order = np.argsort(self.weight_of, kind="stable")
         columns = np.split(order, np.flatnonzero(np.diff(self.weight_of[order])) + 1)
-        _each(solve_block, [block for column in columns for block in _cut(column, BLOCK)], threads)
+        size = SPARSE_BLOCK if sp.issparse(self.double) else BLOCK
+        _each(solve_block, [block for column in columns for block in _cut(column, size)], threads)
         return solved
 
     def _solve_block(self, block: Array, anchors: Anchors, tol: float, max_iter: int) -> State:
@@ -89,19 +93,14 @@ class Problems:
         rows = np.flatnonzero(weights)
         everything = len(rows) == len(weights)
         design = design if everything else design[rows]
-        return Objectives(
-            design=design,
-            weights=weights[rows].astype(design.dtype),
-            targets=np.ascontiguousarray((self.targets if everything else self.targets[rows])[:, targets]),
-            penalty=self.penalty,
-            free=free,
-        )
+        columns = (self.targets if everything else self.targets[rows])[:, targets]
+        return Objectives(design, weights[rows].astype(design.dtype), padded(columns), self.penalty, free)
 
     def _anchors(self, tol: float, threads: int) -> Anchors:
         """Solve each target under the mean of the weights, unless too few problems share it to gain by that."""
         targets, position = np.unique(self.target_of, return_inverse=True)
         T, D = len(targets), len(self.penalty)
-        diagonal = D > MATRIX_FEATURES or T * D * D > MATRIX_ENTRIES
+        diagonal = D > 2 and (D > MATRIX_FEATURES or T * D * D > MATRIX_ENTRIES)
         shared = len(position) > 2 * T
         free = None
         if self.free is not None:
@@ -110,17 +109,18 @@ class Problems:
         weights = self.weights[:, np.unique(self.weight_of)].mean(axis=1)
         everything = self._objectives(self.single, weights, targets[:0], None)
         moments = everything.second_moments(everything.weights, diagonal)
-        matrices = np.zeros((T, 1 if diagonal else D, D), dtype=np.float32)
+        matrices = np.zeros((T, 2 if diagonal else D, D), dtype=np.float32)
         anchors = Anchors(targets, np.zeros((T, D)), matrices, inverted=free is None)
 
         def anchor(block: Array) -> None:
             part = None if free is None else free[block]
             objectives = self._objectives(self.single, weights, targets[block], part)
-            points, base = objectives.at_base_rate(moments)
+            points, base = objectives.at_base_rate(len(block), moments)
             hessians = iter(base)
             if shared:
                 metric = objectives.metrics(base)
-                points = minimise(objectives, points, metric, np.arange(len(block)), tol, PATIENCE).point
+                limit = ANCHOR_LIMIT if diagonal else PATIENCE
+                points = minimise(objectives, points, metric, np.arange(len(block)), tol, limit).point
                 hessians = objectives.hessians(points, diagonal)
             anchors.points[block] = points
             for at, hessian in zip(block, hessians, strict=True):
@@ -139,7 +139,7 @@ class Anchors:
     targets : int array of shape (T,)
         Sorted.
     points : float64 array of shape (T, D)
-    matrices : float32 array of shape (T, D, D), or (T, 1, D) for diagonals
+    matrices : float32 array of shape (T, D, D), or (T, 2, D) for compact ones
     inverted : bool
         Whether ``matrices`` are the inverses, which serve every problem that has no mask.
     """

@@ -29,12 +29,12 @@ def _residuals_for(
     log_series = tuple(real(2 / (2 * k + 1)) for k in range(log_terms, -1, -1))
 
     @numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-    def residuals(scores: Any, targets: Any, weights: Any, losses: Any) -> None:
+    def residuals(scores: Any, targets: Any, first: int, weights: Any, losses: Any) -> None:
         rows, problems = scores.shape
         for i in range(rows):
             weight = weights[i]
             for p in range(problems):
-                sign = one - two * real(targets[i, p])
+                sign = one - two * real(targets[i, first + p])
                 mistake = sign * scores[i, p]
                 # e = exp(-|score|) = 2^k times a Taylor polynomial on [-ln 2 / 2, ln 2 / 2].
                 argument = max(-abs(mistake), least)
@@ -56,7 +56,8 @@ def _residuals_for(
     return residuals
 
 
-# Turn scores f (n, P) into weighted residuals s (σ(f) - y) in place, and add s log(1 + exp(±f)) to losses (P,).
+# Turn scores f (n, P) into weighted residuals s (σ(f) - y) in place, and add s log(1 + exp(±f)) to losses (P,);
+# their targets y are the columns from ``first`` on.
 residuals32 = _residuals_for(np.float32, np.int32, -87.0, (127, 23), 6, 6)
 residuals64 = _residuals_for(np.float64, np.int64, -708.0, (1023, 52), 12, 14)
 
@@ -64,18 +65,32 @@ residuals64 = _residuals_for(np.float64, np.int64, -708.0, (1023, 52), 12, 14)
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def multiply_rows(indptr: Any, indices: Any, data: Any, matrix: Any, out: Any) -> None:
     """Fill ``out`` (rows, P) with the product of the CSR rows and ``matrix`` (D, P)."""
-    for i in range(out.shape[0]):
-        out[i] = 0
-        for at in range(indptr[i], indptr[i + 1]):
-            _add(out[i], data[at], matrix[indices[at]])
+    rows, problems = out.shape
+    for i in range(rows):
+        for p in range(problems):
+            out[i, p] = 0
+        at, end = indptr[i], indptr[i + 1]
+        while at + 4 <= end:  # four entries at a time: fewer passes over the row of the result
+            a, b, c, d = data[at], data[at + 1], data[at + 2], data[at + 3]
+            ja, jb, jc, jd = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
+            for p in range(problems):
+                out[i, p] += a * matrix[ja, p] + b * matrix[jb, p] + c * matrix[jc, p] + d * matrix[jd, p]
+            at += 4
+        for last in range(at, end):
+            a, ja = data[last], indices[last]
+            for p in range(problems):
+                out[i, p] += a * matrix[ja, p]
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def add_rows(indptr: Any, indices: Any, data: Any, rows: Any, into: Any) -> None:
     """Add the product of the transposed CSR rows and ``rows`` (rows, P) to ``into`` (D, P)."""
+    problems = rows.shape[1]
     for i in range(rows.shape[0]):
         for at in range(indptr[i], indptr[i + 1]):
-            _add(into[indices[at]], data[at], rows[i])
+            a, j = data[at], indices[at]
+            for p in range(problems):
+                into[j, p] += a * rows[i, p]
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
@@ -178,19 +193,41 @@ def _aim(state: Any, p: int, metric: Any) -> None:
         weights[back] = _dot(state.steps[p, slot], aim) / state.curvature[p, slot]
         _add(aim, -weights[back], state.changes[p, slot])
     direction = state.direction[p]
-    if metric.shape[0] == 1:
-        for j in range(features):
-            direction[j] = metric[0, j] * aim[j]
+    if kept > 0 and metric.shape[0] < features:
+        # The curvature met last along a step sets the scale of a metric.
+        slot = (stored - 1) % size
+        change = state.changes[p, slot].astype(np.float64)
+        _apply(metric, change, direction)
+        scale = state.curvature[p, slot] / _dot(change, direction)
     else:
-        direction[:] = 0
-        for i in range(features):
-            if aim[i] != 0:
-                _add(direction, aim[i], metric[i])
+        scale = 1.0
+    _apply(metric, aim, direction)
+    for j in range(features):
+        direction[j] *= scale
     for back in range(kept - 1, -1, -1):
         slot = (stored - 1 - back) % size
         weight = weights[back] - _dot(state.changes[p, slot], direction) / state.curvature[p, slot]
         _add(direction, weight, state.steps[p, slot])
     state.slope[p] = _dot(state.gradient[p], direction)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+def _apply(metric: Any, vector: Any, out: Any) -> None:
+    """Fill ``out`` with the product of a metric, a matrix or a compact one, and a vector."""
+    features = vector.size
+    out[:] = 0
+    if metric.shape[0] == features:
+        for i in range(features):
+            if vector[i] != 0:
+                _add(out, vector[i], metric[i])
+        return
+    # A diagonal in coordinates in which the intercept is sheared off the coefficients.
+    last = features - 1
+    for j in range(last):
+        out[j] = metric[0, j] * (vector[j] - metric[1, j] * vector[last])
+    out[last] = metric[0, last] * vector[last]
+    for j in range(last):
+        out[last] -= metric[1, j] * out[j]
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})

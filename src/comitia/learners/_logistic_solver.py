@@ -22,7 +22,11 @@ from comitia.learners._logistic_kernels import (
 
 Array = NDArray[Any]
 
-MEMORY = 10  # steps that limited-memory BFGS remembers
+MEMORY = 20  # steps that limited-memory BFGS remembers, or fewer if each has many coefficients
+MEMORY_ENTRIES = 24_000
+SPARSE_TILE = 64  # problems whose coefficients fit the second-level cache beside a sparse design matrix
+SPARSE_ROWS = 4096
+LANES = 16  # loops over problems run over a multiple of this, so that none of it is left to a scalar loop
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class Objectives:
         float32 or float64: the precision of every product with it.
     weights : array of shape (n,)
         s, in the precision of the design.
-    targets : int8 array of shape (n, P)
-        y, 0 or 1.
+    targets : int8 array of shape (n, at least P)
+        y, 0 or 1, `padded`.
     penalty : array of shape (D,)
         λ: 1 for a coefficient, 0 for an intercept.
     free : bool array of shape (P, D) or None
@@ -52,80 +56,75 @@ class Objectives:
     def only(self, problems: Array) -> Objectives:
         """Return the objectives of some of the problems."""
         free = None if self.free is None else self.free[problems]
-        return replace(self, targets=self.targets[:, problems], free=free)
+        return replace(self, targets=padded(self.targets[:, problems]), free=free)
 
     def at(self, points: Array) -> tuple[Array, Array]:
         """Return the values (P,) and the gradients (P, D) at points (P, D), both in double precision."""
-        P, D = points.shape
-        n, dtype = len(self.weights), self.design.dtype
-        residuals = residuals32 if dtype == np.float32 else residuals64
         values = 0.5 * (points * points) @ self.penalty
         gradients = points * self.penalty
-        coefficients = np.ascontiguousarray(points.T, dtype=dtype)
-        # What a chunk of rows touches stays in the second-level cache, and sums of single precision stay short.
-        rows = min(n, max(64, 2**19 // (dtype.itemsize * (P + D)))) if not sp.issparse(self.design) else 512
-        buffer = np.empty((rows, P), dtype=dtype)
-        for start in range(0, n, rows):
-            chunk = slice(start, min(start + rows, n))
-            scores = buffer[: chunk.stop - start]
-            losses = np.zeros(P, dtype=dtype)
-            self._multiply(chunk, coefficients, scores)
-            residuals(scores, self.targets[chunk], self.weights[chunk], losses)
-            values += losses
-            gradients += self._transposed(chunk, scores, D)
+        tile = SPARSE_TILE if sp.issparse(self.design) else len(points)
+        for first in range(0, len(points), tile):
+            self._add_losses(points, slice(first, min(first + tile, len(points))), values, gradients)
         if self.free is not None:
             gradients *= self.free
         return values, gradients
 
-    def _multiply(self, chunk: slice, coefficients: Array, out: Array) -> None:
-        if sp.issparse(self.design):
-            indptr = self.design.indptr[chunk.start : chunk.stop + 1]
-            multiply_rows(indptr, self.design.indices, self.design.data, coefficients, out)
-        else:
-            np.matmul(self.design[chunk], coefficients, out=out)
+    def _add_losses(self, points: Array, problems: slice, values: Array, gradients: Array) -> None:
+        n, dtype = len(self.weights), self.design.dtype
+        D, P = points.shape[1], problems.stop - problems.start
+        width = -(-P // LANES) * LANES
+        coefficients = np.zeros((D, width), dtype=dtype)
+        coefficients[:, :P] = points[problems].T
+        residuals = residuals32 if dtype == np.float32 else residuals64
+        # A chunk of rows stays in the second-level cache, and sums in single precision stay short.
+        rows = SPARSE_ROWS if sp.issparse(self.design) else max(64, 2**19 // (dtype.itemsize * (width + D)))
+        buffer = np.zeros((min(rows, n), width), dtype=dtype)
+        for start in range(0, n, rows):
+            chunk = slice(start, min(start + rows, n))
+            targets, weights = self.targets[chunk], self.weights[chunk]
+            scores = buffer[: len(weights)]
+            losses = np.zeros(width, dtype=dtype)
+            if sp.issparse(self.design):
+                entries = self.design.indptr[start : chunk.stop + 1], self.design.indices, self.design.data
+                multiply_rows(*entries, coefficients, scores)
+                residuals(scores, targets, problems.start, weights, losses)
+                total = np.zeros((D, width), dtype=dtype)
+                add_rows(*entries, scores, total)
+                gradients[problems] += total[:, :P].T
+            else:
+                np.matmul(self.design[chunk], coefficients[:, :P], out=scores[:, :P])
+                residuals(scores, targets, problems.start, weights, losses)
+                gradients[problems] += scores[:, :P].T @ self.design[chunk]
+            values[problems] += losses[:P]
 
-    def _transposed(self, chunk: slice, residuals: Array, D: int) -> Array:
-        if not sp.issparse(self.design):
-            product: Array = residuals.T @ self.design[chunk]
-            return product
-        total = np.zeros((D, residuals.shape[1]), dtype=residuals.dtype)
-        indptr = self.design.indptr[chunk.start : chunk.stop + 1]
-        add_rows(indptr, self.design.indices, self.design.data, residuals, total)
-        return total.T
+    def at_base_rate(self, P: int, moments: Array) -> tuple[Array, Array]:
+        """Return P points (P, D) without coefficients, the intercept at its best, and the Hessians there.
 
-    def at_base_rate(self, moments: Array) -> tuple[Array, Array]:
-        """Return the points (P, D) without coefficients, the intercept at its best, and the Hessians there.
-
-        ``moments`` are the second moments Xᵀ diag(s) X (D, D), or their diagonal (1, D).
+        ``moments`` are the `second_moments` of the weights.
         """
-        points = np.zeros((self.targets.shape[1], len(self.penalty)))
-        rate = np.full(len(points), 0.5)
+        points = np.zeros((P, len(self.penalty)))
+        rate = np.full(P, 0.5)
         if self.penalty[-1] == 0:
-            rate = self.weights @ self.targets / self.weights.sum(dtype=np.float64)
+            rate = self.weights @ self.targets[:, :P] / self.weights.sum(dtype=np.float64)
             points[:, -1] = np.log(rate / (1 - rate))
-        hessians = (rate * (1 - rate))[:, None, None] * moments
-        hessians += self.penalty if len(moments) < len(self.penalty) else np.diag(self.penalty)
-        return points, hessians
+        return points, self._penalised((rate * (1 - rate))[:, None, None] * moments)
 
     def hessians(self, points: Array, diagonal: bool) -> Iterator[Array]:
-        """Yield the second derivatives (D, D) of each problem at its point, or their diagonal (1, D)."""
+        """Yield the second derivatives of each problem at its point: as a matrix or, compactly, a diagonal."""
         for point in points:
             shrunk = np.exp(-np.abs(self.design @ point.astype(self.design.dtype)))
-            moments = self.second_moments(self.weights * shrunk / (1 + shrunk) ** 2, diagonal)
-            yield moments + (self.penalty if diagonal else np.diag(self.penalty))
-
-    def metrics(self, hessians: Iterable[Array]) -> Array:
-        """Return the inverse of each problem's Hessian among its free coefficients."""
-        if self.free is None:
-            return np.stack([inverse(hessian) for hessian in hessians])
-        return np.stack([inverse(hessian, free) for hessian, free in zip(hessians, self.free, strict=True)])
+            yield self._penalised(self.second_moments(self.weights * shrunk / (1 + shrunk) ** 2, diagonal))
 
     def second_moments(self, weights: Array, diagonal: bool) -> Array:
-        """Return Xᵀ diag(weights) X (D, D) in double precision, or its diagonal (1, D)."""
+        """Return Xᵀ diag(weights) X (D, D) in double precision, or two rows of it.
+
+        The two rows (2, D) are its diagonal and, if there is an intercept, the column of the intercept.
+        """
+        D = len(self.penalty)
         if diagonal:
             squares = self.design.multiply(self.design) if sp.issparse(self.design) else self.design**2
-            return np.asarray(squares.T @ weights, dtype=np.float64)[None]
-        D = len(self.penalty)
+            column = self.design.T @ weights if self.penalty[-1] == 0 else np.zeros(D)
+            return np.stack([squares.T @ weights, column]).astype(np.float64)
         total = np.zeros((D, D))
         roots = np.sqrt(weights)[:, None]
         for start in range(0, len(weights), 2048):
@@ -134,17 +133,44 @@ class Objectives:
             total += scaled.T @ scaled
         return total
 
+    def _penalised(self, moments: Array) -> Array:
+        D = len(self.penalty)
+        compact = moments.shape[-2] < D
+        penalty = np.stack([self.penalty, np.zeros(D)]) if compact else np.diag(self.penalty)
+        penalised: Array = moments + penalty
+        return penalised
+
+    def metrics(self, hessians: Iterable[Array]) -> Array:
+        """Return the inverse of each problem's Hessian among its free coefficients."""
+        if self.free is None:
+            return np.stack([inverse(hessian) for hessian in hessians])
+        return np.stack([inverse(hessian, free) for hessian, free in zip(hessians, self.free, strict=True)])
+
+
+def padded(targets: Array) -> Array:
+    """Return the columns, contiguous, with zeros appended up to a multiple of the lanes."""
+    rows, columns = targets.shape
+    result = np.zeros((rows, -(-columns // LANES) * LANES), dtype=np.int8)
+    result[:, :columns] = targets
+    return result
+
 
 def inverse(hessian: Array, free: Array | None = None) -> Array:
-    """Return the inverse (single precision) of a positive definite matrix, restricted to the free coordinates.
+    """Return the inverse (single precision) of a Hessian, zero outside the free coordinates.
 
-    A matrix (1, D) is a diagonal.  Rows and columns of other coordinates are zero.
+    A compact Hessian (2, D), its diagonal h and the intercept's column c, is inverted as if the coefficients
+    were independent of each other once the intercept b is replaced by b + c·w / h_b, which makes it independent
+    of them: the result holds 1 / (h - c² / h_b) and the shear c / h_b.
     """
     D = hessian.shape[1]
     kept = np.arange(D) if free is None else np.flatnonzero(free)
     result = np.zeros(hessian.shape, dtype=np.float32)
-    if len(hessian) == 1 and D > 1:
-        result[0, kept] = 1 / hessian[0, kept]
+    if len(hessian) < D:
+        diagonal, column = hessian.astype(np.float64)
+        shear = column / diagonal[-1]
+        shear[-1] = 0
+        result[0, kept] = 1 / (diagonal - shear * column)[kept]
+        result[1, kept] = shear[kept]
         return result
     block = hessian[np.ix_(kept, kept)]
     factor, failed = lapack.dpotrf(block, lower=1)
@@ -181,16 +207,16 @@ class State(NamedTuple):
     stored: Array
 
     @classmethod
-    def starting(cls, points: Array, memory: int = MEMORY) -> State:
+    def starting(cls, points: Array, memory: int | None = None) -> State:
         P, D = points.shape
+        if memory is None:
+            memory = min(MEMORY, max(8, MEMORY_ENTRIES // D))
         shapes = {"steps": (P, memory, D), "changes": (P, memory, D), "curvature": (P, memory)}
         matrices = {"point", "gradient", "trial", "trial_gradient", "direction"}
         integers = {"status", "iterations", "attempts", "stored"}
+        types = {"steps": np.float32, "changes": np.float32} | dict.fromkeys(integers, np.int64)
         state = cls._make(
-            np.zeros(
-                shapes.get(field, (P, D) if field in matrices else (P,)),
-                dtype=np.int64 if field in integers else np.float64,
-            )
+            np.zeros(shapes.get(field, (P, D) if field in matrices else (P,)), dtype=types.get(field, np.float64))
             for field in cls._fields
         )
         state.trial[:] = points
@@ -220,7 +246,7 @@ def minimise(
     limits the evaluations; ``steps`` were taken before and are counted in.
     """
     single = objectives.design.dtype == np.float32
-    slack, attempts = (1e-6, 4) if single else (1e-12, 30)
+    slack, attempts = (1e-6, 10) if single else (1e-12, 30)
     whole = state = State.starting(start)
     problems = np.arange(len(start))
     for _ in range(max_iter):

@@ -234,7 +234,10 @@ def _design(X: Any, fit_intercept: bool) -> tuple[Any, Array]:
     if not fit_intercept:
         return X.astype(np.float64), centre
     if sp.issparse(X):
-        return sp.hstack([X, np.ones((n, 1))], format="csr", dtype=np.float64), centre
+        design = sp.hstack([X, np.ones((n, 1))], format="csr", dtype=np.float64)
+        if design.nnz < np.iinfo(np.int32).max:
+            design.indices, design.indptr = design.indices.astype(np.int32), design.indptr.astype(np.int32)
+        return design, centre
     centre = X.mean(axis=0, dtype=np.float64)
     design = np.ones((n, d + 1))
     np.subtract(X, centre, out=design[:, :d])
