@@ -12,7 +12,6 @@ from scipy.sparse import csr_array, issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from comitia.relevance._kernels import fingerprint_rows
 from comitia.relevance.base import LabelArray
 from comitia.relevance.labelsets import pack
 
@@ -50,31 +49,60 @@ def _values(column: Any) -> NDArray[Any]:
 
 
 def fingerprints(X: Any, Y: LabelArray) -> NDArray[np.uint64] | None:
-    """Return 128 bits for each instance that tell features and labels apart; None if X is no numeric array."""
+    """Return 128 bits for each instance that tell features and labels apart; None if X holds no numbers.
+
+    They are sums over the entries that are not zero, so that dense and sparse features have the same.
+    """
+    if is_frame(X) and not nominal_columns(X):
+        X = np.asarray(X)
+    labels = pack(Y)
+    prints = np.empty((len(Y), 2), np.uint64)
     if issparse(X):
         rows = csr_array(X, dtype=np.float64)
-        rows.sort_indices()
-        words = np.empty((len(Y), 2), np.uint64)
-        fingerprint_rows(rows.indptr, rows.indices, rows.data, np.zeros(len(Y)), words)
+        _sparse_fingerprints(rows.indptr, rows.indices, rows.data.view(np.uint64), labels, prints)
     elif isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2:
-        words = np.ascontiguousarray(X, dtype=np.float64).view(np.uint64)
+        _dense_fingerprints(np.array(X, dtype=np.float64, order="C").view(np.uint64), labels, prints)
     else:
         return None
-    prints = np.empty((len(Y), 2), np.uint64)
-    _fingerprint(words, pack(Y), prints)
     return prints
 
 
 @njit(cache=True, nogil=True)
-def _fingerprint(words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]) -> None:
+def _dense_fingerprints(words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]) -> None:
     for i in range(len(words)):
-        a = np.uint64(0x243F6A8885A308D3)
-        b = np.uint64(0x13198A2E03707344)
-        for part in (words, labels):
-            for k in range(part.shape[1]):
-                a = (a ^ part[i, k]) * np.uint64(0x9E3779B97F4A7C15)
-                a ^= a >> np.uint64(32)
-                b = (b + part[i, k]) * np.uint64(0x94D049BB133111EB)
-                b ^= b >> np.uint64(29)
-        prints[i, 0] = a
-        prints[i, 1] = b
+        _start(labels[i], prints[i])
+        for k in range(words.shape[1]):
+            _add(k, words[i, k], prints[i])
+
+
+@njit(cache=True, nogil=True)
+def _sparse_fingerprints(
+    indptr: NDArray[Any], indices: NDArray[Any], words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]
+) -> None:
+    for i in range(len(prints)):
+        _start(labels[i], prints[i])
+        for e in range(indptr[i], indptr[i + 1]):
+            _add(indices[e], words[e], prints[i])
+
+
+@njit(cache=True, nogil=True)
+def _start(labels: NDArray[Any], prints: NDArray[Any]) -> None:
+    prints[:] = 0
+    for w in range(len(labels)):
+        _add(-1 - w, labels[w], prints)
+
+
+@njit(cache=True, nogil=True)
+def _add(place: int, word: Any, prints: NDArray[Any]) -> None:
+    """Add a word at its place to a fingerprint; a zero, of either sign, adds nothing."""
+    if word << np.uint64(1) == 0:
+        return
+    x = (np.uint64(place) * np.uint64(0x9E3779B97F4A7C15)) ^ word
+    for half in range(2):
+        x ^= x >> np.uint64(30)
+        x *= np.uint64(0xBF58476D1CE4E5B9)
+        x ^= x >> np.uint64(27)
+        x *= np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+        prints[half] += x
+        x += np.uint64(0x243F6A8885A308D3)

@@ -23,13 +23,40 @@ class Targets:
     ----------
     Y : int8 array, shape (n, K)
     names : array of K label names
+    dtype : type of the labels as they were given
     classes : array of the one or two classes of a one-dimensional target, or None
         A binary target is one label; its second class is the relevant one.
     """
 
     Y: LabelArray
     names: NDArray[Any]
+    dtype: np.dtype[Any]
     classes: NDArray[Any] | None = None
+
+    @property
+    def form(self) -> Form:
+        """What predictions look like."""
+        return Form(self.dtype, self.classes)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form in which labels were given, and are given back."""
+
+    dtype: np.dtype[Any]
+    classes: NDArray[Any] | None
+
+    def labels(self, labeling: LabelArray) -> NDArray[Any]:
+        """Return a labeling (n, K) in the type of the target; or the classes (n,) of a binary target."""
+        if self.classes is None:
+            return labeling.astype(self.dtype, copy=False)
+        return np.asarray(np.where(labeling[:, 0] == 1, self.classes[-1], self.classes[0]))
+
+    def probabilities(self, p: FloatArray) -> FloatArray:
+        """Return marginals (n, K); or one column for each class of a binary target."""
+        if self.classes is None:
+            return p
+        return np.hstack([1 - p, p]) if len(self.classes) == 2 else np.ones_like(p)
 
 
 def check_targets(y: Any, estimator: str) -> Targets:
@@ -37,14 +64,16 @@ def check_targets(y: Any, estimator: str) -> Targets:
     if y is None:
         raise ValueError(f"This {estimator} estimator requires y to be passed, but the target y is None.")
     names = np.asarray([str(column) for column in y.columns], dtype=object) if hasattr(y, "columns") else None
-    array = check_array(y, accept_sparse="csr", ensure_2d=False, dtype=None, input_name="y", ensure_min_samples=0)
+    array = check_array(y, accept_sparse="csr", ensure_2d=False, dtype=None, input_name="y")
     if issparse(array):
         array = array.toarray()
     if array.ndim == 1:
         return _binary_target(column_or_1d(array))
     check_classification_targets(array)
     Y = check_labels(array, "y")
-    return Targets(Y, np.array([f"y{k}" for k in range(Y.shape[1])], dtype=object) if names is None else names)
+    if names is None:
+        names = np.array([f"y{k}" for k in range(Y.shape[1])], dtype=object)
+    return Targets(Y, names, array.dtype)
 
 
 def _binary_target(y: NDArray[Any]) -> Targets:
@@ -56,21 +85,7 @@ def _binary_target(y: NDArray[Any]) -> Targets:
             " Several labels an instance are given as a 0/1 matrix of shape (n, K)."
         )
     Y = (y == classes[-1]).astype(np.int8)[:, None]
-    return Targets(Y, np.array(["y0"], dtype=object), classes)
-
-
-def in_classes(labeling: LabelArray, classes: NDArray[Any] | None) -> NDArray[Any]:
-    """Return a labeling in the form that the target had."""
-    if classes is None:
-        return labeling
-    return np.asarray(np.where(labeling[:, 0] == 1, classes[-1], classes[0]))
-
-
-def of_classes(p: FloatArray, classes: NDArray[Any] | None) -> FloatArray:
-    """Return marginals in the form that the target asks for: (n, K), or one column a class."""
-    if classes is None:
-        return p
-    return np.hstack([1 - p, p]) if len(classes) == 2 else np.ones_like(p)
+    return Targets(Y, np.array(["y0"], dtype=object), y.dtype, classes)
 
 
 def encode(y: Any, classes: NDArray[Any] | None, n_labels: int, estimator: str) -> LabelArray:

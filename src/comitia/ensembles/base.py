@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from comitia.aggregation import Aggregation, CombineThenPredict, get_aggregation
-from comitia.ensembles._targets import Targets, check_targets, encode, in_classes, of_classes
+from comitia.ensembles._targets import Targets, check_targets, encode
 from comitia.losses import Loss, get_loss
 from comitia.relevance import Pool, Relevance, get_pool, mixture
 from comitia.relevance.base import FloatArray
@@ -49,13 +49,13 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         """Return the labeling of the smallest expected loss, (n, K) of 0/1; or (n,) classes of a binary target."""
         aggregation, loss, pool = self._decision()
         labeling = self._over_chunks(X, lambda members: aggregation(members, loss, pool, self._weights()), aggregation)
-        return in_classes(labeling.astype(np.int8, copy=False), self._classes)
+        return self._form.labels(labeling)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the pooled marginals, (n, K); or one column a class of a binary target."""
         pool = get_pool(self.pool)
         p = self._over_chunks(X, lambda members: pool(members, self._weights()).marginals())
-        return of_classes(p, self._classes)
+        return self._form.probabilities(p)
 
     def predict_members(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
         """Yield what each member believes about X: marginals, or labelset distributions with ``joint``.
@@ -90,13 +90,13 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
             X, lambda members: np.stack(list(aggregation.staged(members, loss, sizes, pool)), axis=1), aggregation
         )
         for stage in np.moveaxis(stages, 1, 0):
-            yield in_classes(stage, self._classes)
+            yield self._form.labels(stage)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return one minus the mean loss of the predictions: accuracy for Hamming loss, F1 for ``"f1"``, and so on."""
         check_is_fitted(self, "members_")
-        truth = encode(y, self._classes, len(self.label_names_), type(self).__name__)
-        predicted = encode(self.predict(X), self._classes, len(self.label_names_), type(self).__name__)
+        known = self._form.classes, len(self.label_names_), type(self).__name__
+        truth, predicted = encode(y, *known), encode(self.predict(X), *known)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(1 - np.average(get_loss(self.loss).value(truth, predicted), weights=weights))
 
@@ -122,7 +122,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
 
     def _remember(self, targets: Targets) -> None:
         self.label_names_ = targets.names
-        self._classes = targets.classes
+        self._form = targets.form
         self.classes_ = np.arange(len(targets.names)) if targets.classes is None else targets.classes
 
     def _over_chunks(

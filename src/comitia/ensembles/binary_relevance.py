@@ -75,7 +75,7 @@ class EBRClassifier(BootstrapEnsemble):
     >>> ebr = EBRClassifier(n_estimators=10, loss="f1", random_state=0).fit(X, Y)
     >>> ebr.predict(X[:2])
     array([[0, 0, 1, 1, 1],
-           [0, 0, 1, 0, 0]], dtype=int8)
+           [0, 0, 1, 0, 0]])
     """
 
     def __init__(

@@ -56,7 +56,7 @@ class ECCClassifier(EBRClassifier):
     >>> ecc = ECCClassifier(n_estimators=10, loss="subset01", random_state=0).fit(X, Y)
     >>> ecc.predict(X[:2])
     array([[0, 0, 1, 1, 1],
-           [0, 0, 1, 0, 0]], dtype=int8)
+           [0, 0, 1, 0, 0]])
     """
 
     orders_: NDArray[np.intp]

@@ -16,7 +16,7 @@ from comitia.aggregation import Aggregation
 from comitia.ensembles._members import AnyMultilabel, MemberList
 from comitia.ensembles._targets import Targets
 from comitia.ensembles.bagging import pass_features
-from comitia.ensembles.base import MultilabelEnsemble, check_lengths
+from comitia.ensembles.base import MultilabelEnsemble, check_lengths, check_weights
 from comitia.losses import Loss
 from comitia.relevance import Pool
 from comitia.relevance.base import FloatArray
