@@ -13,9 +13,10 @@ sample of the rows is at hand, these are drawn again with replacement and made t
 from __future__ import annotations
 
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
+
+from comitia.datasets import load_mulan
 
 FEATURE_NOISE = 0.5
 LABEL_NOISE = 0.1
@@ -24,24 +25,13 @@ SMOOTHING = 20
 
 def mediamill_size(data_folder: Path, n: int = 39_516, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return (X, Y) of mediamill's size: X (n, 120) float64, Y (n, 101) int8."""
-    X, Y = read_dense(data_folder, "mediamill-2000")
+    folder = data_folder / "mediamill-2000"
+    sample = load_mulan(folder / "mediamill-2000.arff", folder / "mediamill-2000.xml")
+    X, Y = sample.X, sample.Y
     rng = np.random.default_rng(seed)
     rows = rng.integers(len(X), size=n)
     noise = FEATURE_NOISE * X.std(axis=0) * rng.standard_normal((n, X.shape[1]))
     return X[rows] + noise, _trade_labels(Y[rows], Y.sum(axis=0) + SMOOTHING, rng)
-
-
-def read_dense(data_folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Read a dense MULAN dataset of numbers: X float64, Y int8."""
-    import arff
-
-    with (data_folder / name / f"{name}.arff").open() as file:
-        content = arff.load(file)
-    tree = ElementTree.parse(data_folder / name / f"{name}.xml")
-    labels = {element.get("name") for element in tree.iter() if element.tag.endswith("label")}
-    is_label = np.array([attribute in labels for attribute, _ in content["attributes"]])
-    values = np.array(content["data"], dtype=np.float64)
-    return values[:, ~is_label], values[:, is_label].astype(np.int8)
 
 
 def _trade_labels(Y: np.ndarray, frequency: np.ndarray, rng: np.random.Generator) -> np.ndarray:
