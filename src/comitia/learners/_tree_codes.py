@@ -28,16 +28,21 @@ _DIGIT = 11
 class FeatureCodes(NamedTuple):
     """The ranks of every feature's values, feature after feature.
 
-    The codes of feature f are ``codes[starts[f] : starts[f + 1]]``: those of all n instances in their order, or, if
-    there are fewer codes than cells, those of the instances that ``rows`` names in ascending order.
+    The codes of feature f are ``codes[starts[f] : starts[f + 1]]``: those of all n instances in their order or, if X is
+    sparse and too large to be otherwise, those of the instances ``rows[starts[f] : starts[f + 1]]``.
     """
 
     codes: NDArray[Any]
     """uint16 or uint32; a missing value has the code ``n_values[f]``."""
     starts: NDArray[np.int64]
+    listed: bool
+    """Whether ``rows`` lists the instances that have codes, in ascending order."""
     rows: NDArray[np.uint32]
     implicit: NDArray[np.int32]
-    """Code of the instances that ``rows`` does not name."""
+    """Code of the instances that are not listed."""
+    row_starts: NDArray[np.int64]
+    row_features: NDArray[np.int32]
+    """``row_features[row_starts[i] : row_starts[i + 1]]`` are the features that list instance i."""
     n_values: NDArray[np.int32]
     """Number of distinct values that are present."""
     common: NDArray[np.int32]
@@ -57,6 +62,8 @@ def encode(X: NDArray[np.floating[Any]] | sparse.csr_array, *, dense_codes: int 
     listed = sparse.issparse(X) and n * d > dense_codes
     starts = columns.indptr.astype(np.int64) if listed else np.arange(d + 1) * np.int64(n)
     rows = columns.indices.astype(np.uint32) if listed else np.empty(0, np.uint32)
+    row_starts = X.indptr.astype(np.int64) if listed else np.zeros(1, np.int64)
+    row_features = X.indices.astype(np.int32) if listed else np.empty(0, np.int32)
     codes = np.empty(starts[-1], np.uint16 if n < 2**16 else np.uint32)
     implicit, n_values, common = (np.zeros(d, np.int32) for _ in range(3))
     values: list[NDArray[np.float64]] = [np.empty(0)] * d
@@ -73,7 +80,19 @@ def encode(X: NDArray[np.floating[Any]] | sparse.csr_array, *, dense_codes: int 
     if codes.dtype == np.uint32 and n_values.max(initial=0) < 2**16:
         codes = codes.astype(np.uint16)
     value_starts = np.concatenate([[0], np.cumsum(n_values, dtype=np.int64)])
-    return FeatureCodes(codes, starts, rows, implicit, n_values, common, np.concatenate(values), value_starts)
+    return FeatureCodes(
+        codes=codes,
+        starts=starts,
+        listed=listed,
+        rows=rows,
+        implicit=implicit,
+        row_starts=row_starts,
+        row_features=row_features,
+        n_values=n_values,
+        common=common,
+        values=np.concatenate(values),
+        value_starts=value_starts,
+    )
 
 
 def _entries(columns: Any, f: int) -> NDArray[np.float64]:
@@ -155,6 +174,79 @@ def _argsort(x):  # type: ignore[no-untyped-def]
         keys, other_keys = other_keys, keys
         order, other_order = other_order, order
     return order
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather(codes, first, rows, code):  # type: ignore[no-untyped-def]
+    """Fill ``code`` with the codes of the rows, where the feature's begin at ``first``; return their range."""
+    lowest, highest = np.int64(2**31 - 1), np.int64(-1)
+    for i in range(len(rows)):
+        c = np.int64(codes[np.uint64(first + rows[i])])
+        code[i] = c
+        lowest, highest = min(lowest, c), max(highest, c)
+    return lowest, highest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather_listed(features, f, rows, start, place, code):  # type: ignore[no-untyped-def]
+    """Do the same where codes are listed; ``place`` puts the rows, which ascend, at ``start`` and after.
+
+    Costs O(n + entries of the feature), or O(n log entries) at a small node.
+    """
+    n, n_found = len(rows), 0
+    lowest, highest = np.int64(2**31 - 1), np.int64(-1)
+    first, end = features.starts[f], features.starts[f + 1]
+    for i in range(n):
+        code[i] = features.implicit[f]
+    if 16 * n < end - first:
+        for i in range(n):
+            t, above = first, end
+            while t < above:
+                middle = (t + above) // 2
+                if features.rows[middle] < rows[i]:
+                    t = middle + 1
+                else:
+                    above = middle
+            if t < end and features.rows[t] == rows[i]:
+                c = np.int64(features.codes[t])
+                code[i] = c
+                lowest, highest, n_found = min(lowest, c), max(highest, c), n_found + 1
+    else:
+        for t in range(first, end):
+            i = place[features.rows[t]] - start
+            if 0 <= i < n:
+                c = np.int64(features.codes[t])
+                code[i] = c
+                lowest, highest, n_found = min(lowest, c), max(highest, c), n_found + 1
+    if n_found < n:
+        c = np.int64(features.implicit[f])
+        lowest, highest = min(lowest, c), max(highest, c)
+    return lowest, highest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def set_absent_aside(features, rows, undrawn, n_constant, mark):  # type: ignore[no-untyped-def]
+    """Put the features that list none of the rows, and so are constant, to the others at the front of ``undrawn``.
+
+    Returns how many are there then.  Does nothing where the rows have more entries than there are features to look at:
+    then few features are absent, and those are found when they are drawn.
+    """
+    n_entries = 0
+    for row in rows:
+        n_entries += features.row_starts[row + 1] - features.row_starts[row]
+    if n_entries < len(undrawn) - n_constant:
+        for row in rows:
+            for t in range(features.row_starts[row], features.row_starts[row + 1]):
+                mark[features.row_features[t]] = True
+        for j in range(n_constant, len(undrawn)):
+            f = undrawn[j]
+            if not mark[f]:
+                undrawn[j], undrawn[n_constant] = undrawn[n_constant], f
+                n_constant += 1
+        for row in rows:
+            for t in range(features.row_starts[row], features.row_starts[row + 1]):
+                mark[features.row_features[t]] = False
+    return n_constant
 
 
 def thresholds(

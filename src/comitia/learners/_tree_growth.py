@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from comitia.learners._tree_codes import gather, gather_listed, set_absent_aside
 from comitia.learners._tree_split import FEW, list_instances, new_node, sort_few, sort_many, sweep
 
 LEAF = -1
@@ -76,7 +77,7 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
     state = np.array([seed], np.uint64)
     total_weight = sample_weight[rows].sum()
     scale = 2.0 / labels.n_labels
-    listed = len(features.rows) > 0
+    mark = np.zeros(len(undrawn), np.bool_)
 
     # Nodes to visit: first row, end of the rows, depth, number of constant features, parent of a right child.
     stack = np.empty((len(tree.feature) + 1, 5), np.int64)
@@ -98,7 +99,7 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
         best, f, cut, missing_left = -1.0, LEAF, 0, False
         if not totals.pure and n >= limits.min_samples_split and depth < limits.max_depth:
             best, f, cut, missing_left, n_constant = _search(
-                features, here, start, place, node, totals, limits, undrawn, n_constant, state
+                features, here, start, place, node, totals, limits, undrawn, n_constant, mark, state
             )
         decrease = scale * (best - totals.squares / totals.weight) / total_weight
         if f == LEAF or decrease + 1e-15 < limits.min_impurity_decrease:
@@ -106,15 +107,15 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
             n_leaves += 1
             tree.bounds[n_leaves] = end
             continue
-        if listed:
-            _gather_listed(features, f, here, start, place, node.code)
+        if features.listed:
+            gather_listed(features, f, here, start, place, node.code)
         else:
-            _gather(features.codes, features.starts[f], here, node.code)
+            gather(features.codes, features.starts[f], here, node.code)
         missing = features.n_values[f]
         n_left, tree.low[this], tree.high[this], seen = _partition(
             here, node.code, cut, missing, missing_left, node.swap
         )
-        if listed:
+        if features.listed:
             for i in range(start, end):
                 place[rows[i]] = i
         tree.feature[this] = f
@@ -210,7 +211,7 @@ def _enter(node, rows, labels, sample_weight):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _search(  # type: ignore[no-untyped-def]
-    features, rows, start, place, node, totals, limits, undrawn, n_constant, state
+    features, rows, start, place, node, totals, limits, undrawn, n_constant, mark, state
 ):
     """Draw features until ``max_features`` that vary in the node were tried and one of them can be cut.
 
@@ -219,7 +220,8 @@ def _search(  # type: ignore[no-untyped-def]
     n = len(rows)
     best, best_feature, cut, missing_left = -1.0, LEAF, 0, False
     n_undrawn, n_tried = len(undrawn), 0
-    listed = len(features.rows) > 0
+    if features.listed:
+        n_constant = set_absent_aside(features, rows, undrawn, n_constant, mark)
     while (
         n_undrawn > n_constant
         and (n_tried < limits.max_features or best_feature == LEAF)
@@ -227,10 +229,10 @@ def _search(  # type: ignore[no-untyped-def]
     ):
         j = n_constant + np.int64(_random(state) % np.uint64(n_undrawn - n_constant))
         f = undrawn[j]
-        if listed:
-            lowest, highest = _gather_listed(features, f, rows, start, place, node.code)
+        if features.listed:
+            lowest, highest = gather_listed(features, f, rows, start, place, node.code)
         else:
-            lowest, highest = _gather(features.codes, features.starts[f], rows, node.code)
+            lowest, highest = gather(features.codes, features.starts[f], rows, node.code)
         if lowest == highest:
             undrawn[j], undrawn[n_constant] = undrawn[n_constant], f
             n_constant += 1
@@ -251,36 +253,6 @@ def _search(  # type: ignore[no-untyped-def]
                     step = (last + 1) << shift
                     cut = origin - step if way % 2 else origin + step - 1
     return best, best_feature, cut, missing_left, n_constant
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _gather(codes, first, rows, code):  # type: ignore[no-untyped-def]
-    """Fill ``code`` with the codes of the rows, of which the feature's begin at ``first``; return their range."""
-    lowest, highest = np.int64(2**31 - 1), np.int64(-1)
-    for i in range(len(rows)):
-        c = np.int64(codes[np.uint64(first + rows[i])])
-        code[i] = c
-        lowest, highest = min(lowest, c), max(highest, c)
-    return lowest, highest
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _gather_listed(features, f, rows, start, place, code):  # type: ignore[no-untyped-def]
-    """Do the same where only some instances are listed; ``place`` puts ``rows`` at ``start`` and after."""
-    n, n_found = len(rows), 0
-    lowest, highest = np.int64(2**31 - 1), np.int64(-1)
-    for i in range(n):
-        code[i] = features.implicit[f]
-    for t in range(features.starts[f], features.starts[f + 1]):
-        i = place[features.rows[t]] - start
-        if 0 <= i < n:
-            c = np.int64(features.codes[t])
-            code[i] = c
-            lowest, highest, n_found = min(lowest, c), max(highest, c), n_found + 1
-    if n_found < n:
-        c = np.int64(features.implicit[f])
-        lowest, highest = min(lowest, c), max(highest, c)
-    return lowest, highest
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

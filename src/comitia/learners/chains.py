@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
-from comitia.learners.logistic import fit_logistic, linear_scores
+from comitia.learners.logistic import fit_logistic, linear_scores, sigmoid
 
 ROWS = 1024  # instances that walk together
 
@@ -174,7 +174,7 @@ def predict_chains(
             rows = slice(start, start + ROWS)
             scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
             walk(scores, fit.influence[m], method == "predict")
-            probabilities[at, rows][:, fit.orders[m]] = scores
+            probabilities[at, rows][:, fit.orders[m]] = sigmoid(scores)
 
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
         for _ in pool.map(walk_chain, range(len(chosen))):
@@ -194,15 +194,15 @@ def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def walk(scores: Any, influence: Any, decide: bool) -> None:
-    """Turn the scores (n, K) that the features give to the links, by position, into probabilities in place."""
+    """Complete the scores (n, K) that the features give to the links, by position, with what links pass on."""
     n, K = scores.shape
     for i in range(n):
         for k in range(K):
-            score = scores[i, k]
-            shrunk = math.exp(-abs(score))
-            probability = (1.0 if score >= 0 else shrunk) / (1 + shrunk)
-            passed = (1.0 if score > 0 else 0.0) if decide else probability
-            if passed != 0:
-                for later in range(k + 1, K):
-                    scores[i, later] += passed * influence[k, later]
-            scores[i, k] = probability
+            if not decide:
+                passed = 1 / (1 + math.exp(-scores[i, k]))
+            elif scores[i, k] > 0:
+                passed = 1.0
+            else:
+                continue
+            for later in range(k + 1, K):
+                scores[i, later] += passed * influence[k, later]

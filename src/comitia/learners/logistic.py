@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
@@ -197,8 +196,7 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
         raise ValueError(f"coef has shape {coef.shape}, but X has {X.shape[1]} features: expected (B, {X.shape[1]})")
     if np.shape(intercept) != coef.shape[:1]:
         raise ValueError(f"intercept has shape {np.shape(intercept)}, expected {coef.shape[:1]}, the rows of coef")
-    scores = linear_scores(X, coef, np.asarray(intercept, dtype=np.float64))
-    return np.asarray(expit(scores, out=scores))
+    return sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64)))
 
 
 def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
@@ -221,6 +219,15 @@ def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
                 scores[n - rest :] = (last @ coef.T)[:rest]
     scores += intercept
     return scores
+
+
+def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / (1 + exp(-scores)), in the memory of the scores."""
+    np.negative(scores, out=scores)
+    with np.errstate(over="ignore"):  # exp(-score) = inf stands for the probability 0
+        np.exp(scores, out=scores)
+    scores += 1
+    return np.reciprocal(scores, out=scores)
 
 
 def _design(X: Any, fit_intercept: bool) -> tuple[Any, Array]:
