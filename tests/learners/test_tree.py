@@ -114,12 +114,29 @@ def test_sparse_features_and_labels_grow_the_same_tree_as_dense_ones(form):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_features_too_many_to_make_dense_grow_the_same_tree(kind, monkeypatch):
-    X, Y = make_data(200, 9, 4, kind=kind)
-    trees = grow_trees(sparse.csr_array(X), Y, [0, 1])
+@pytest.mark.parametrize("n", [300, 30])
+def test_features_too_many_to_make_dense_grow_the_same_tree(kind, n, monkeypatch):
+    X, Y = make_data(n, 40, 4, kind=kind)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, n)  # no two cuts are equally good
+    settings = {"sample_weight": weight, "max_features": None, "min_samples_leaf": 5}
+    (tree,) = grow_trees(X, Y, [0], **settings)
     monkeypatch.setattr("comitia.learners.tree.encode", lambda X: encode(X, dense_codes=0))
-    for a, b in zip(trees, grow_trees(sparse.csr_array(X), Y, [0, 1]), strict=True):
-        assert_same(a, b)
+    (listed,) = grow_trees(sparse.csr_array(X), Y, [0], **settings)
+    assert_same(tree, listed)
+
+
+def test_features_that_no_instance_of_a_node_lists_do_not_count(monkeypatch):
+    monkeypatch.setattr("comitia.learners.tree.encode", lambda X: encode(X, dense_codes=0))
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array((rng.random((60, 2000)) < 0.002) * rng.integers(1, 4, (60, 2000)) * 1.0)
+    Y = rng.integers(0, 2, (60, 5))
+    trees = grow_trees(X, Y, range(20), max_features=1)
+    for tree in trees:
+        for node, rows in nodes_of(tree, X.toarray()).items():
+            if tree.feature[node] < 0:
+                dense = X[rows].toarray()
+                assert (Y[rows] == Y[rows[0]]).all() or (dense == dense[0]).all()
+    assert len({tree.feature[0] for tree in trees}) > 10
 
 
 @pytest.mark.parametrize("kind", ["few values", "continuous", "missing"])
