@@ -1,0 +1,50 @@
+"""The commands together, and what happens when one of them cannot do what it was asked."""
+
+from __future__ import annotations
+
+import typer
+
+import comitia
+from comitia.cli.compare import compare
+from comitia.cli.data import datasets
+from comitia.cli.errors import explained
+from comitia.cli.model import predict, train
+from comitia.cli.report import report
+from comitia.cli.reproduce import reproduce
+
+app = typer.Typer(
+    name="comitia",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Ensembles of multilabel classifiers whose predictions are made for the loss that matters.\n\n"
+    "[bold]Start here:[/] [cyan]comitia compare[/] finds out which aggregation to use for which loss, first on "
+    "handwritten digits, then on your data: [cyan]comitia compare mine.csv --labels red,green,blue[/].",
+    epilog="Ends with 0 when all is well, 1 when something failed, 2 when it was asked wrongly. "
+    "COMITIA_DEBUG=1 shows where an error comes from.",
+)
+
+for command, panel in (
+    (compare, "Which aggregation should I use?"),
+    (report, "Which aggregation should I use?"),
+    (train, "Use it"),
+    (predict, "Use it"),
+    (reproduce, "The paper"),
+    (datasets, "The paper"),
+):
+    app.command(rich_help_panel=panel)(explained(command))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"comitia {comitia.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass

@@ -1,0 +1,116 @@
+"""What the paper concludes, held against a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from comitia.report.blocks import Block, blocks
+from comitia.report.presentation import Measure, title
+
+PAPER = ("gmv", "bmv", "ctp", "ptc-lw", "ptc-mode")
+"""The aggregations that the paper compares."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A conclusion of the paper for one ensemble, whether it holds in a run, and the numbers that say so."""
+
+    sentence: str
+    ensemble: str
+    holds: bool
+    because: str
+
+
+@dataclass(frozen=True)
+class MeanBeside:
+    """The mean of an aggregation over the datasets that the paper has as well, in percent, beside the paper's.
+
+    Attributes
+    ----------
+    ours, published : float
+        The two means.
+    allowed : float
+        Points by which ours may be worse: one, or two of its standard errors if that is more.
+    """
+
+    ensemble: str
+    measure: Measure
+    method: str
+    ours: float
+    published: float
+    allowed: float
+
+    @property
+    def holds(self) -> bool:
+        worse = self.published - self.ours if self.measure.higher_is_better else self.ours - self.published
+        return worse <= self.allowed
+
+
+def claims(rows: pd.DataFrame) -> list[Claim]:
+    """Hold the paper's conclusions against result rows, with ranks among the paper's five aggregations."""
+    known = [name for name in PAPER if name in set(rows["aggregation"])]
+    found = []
+    for block in blocks(rows, aggregations=known):
+        loss = block.measure.loss
+        if loss == "subset01" and "ptc-mode" in known:
+            found.append(_best(block, "ptc-mode"))
+        if loss == "f1" and "ctp" in known:
+            found.append(_best(block, "ctp"))
+        if loss == "f1" and {"gmv", "bmv"} <= set(known):
+            found.append(_last(block, ("gmv", "bmv")))
+        if block.friedman is not None and loss in ("hamming", "subset01", "f1"):
+            found.append(_differ(block, expected=loss != "hamming"))
+    return found
+
+
+def means_beside(rows: pd.DataFrame, paper: pd.DataFrame) -> Iterator[MeanBeside]:
+    """Set the means of each ensemble, loss and aggregation beside the paper's."""
+    known = [name for name in PAPER if name in set(rows["aggregation"])]
+    for block in blocks(rows, aggregations=known, paper=paper):
+        if block.paper is None:
+            continue
+        for column, method in enumerate(block.methods):
+            both = np.isfinite(block.paper[:, column]) & np.isfinite(block.values[:, column])
+            if not both.any():
+                continue
+            errors = np.nan_to_num(block.errors[both, column])
+            error = float(np.sqrt((errors**2).sum()) / both.sum())
+            yield MeanBeside(
+                block.ensemble,
+                block.measure,
+                method,
+                float(block.values[both, column].mean()),
+                float(block.paper[both, column].mean()),
+                max(1.0, 2 * error),
+            )
+
+
+def _best(block: Block, method: str) -> Claim:
+    rank = block.average_ranks[block.index(method)]
+    best = int(np.argmin(block.average_ranks))
+    holds = bool(rank <= block.average_ranks[best] + 1e-9)
+    because = (
+        f"{rank:.2f}" if holds else f"{rank:.2f}, {title(block.methods[best])} has {block.average_ranks[best]:.2f}"
+    )
+    return Claim(f"{block.measure.title}: {title(method)} has the best average rank", block.ensemble, holds, because)
+
+
+def _last(block: Block, methods: tuple[str, ...]) -> Claim:
+    columns = {block.index(method) for method in methods}
+    ranks = block.average_ranks
+    others = [rank for column, rank in enumerate(ranks) if column not in columns]
+    holds = bool(others) and max(others) < min(ranks[column] for column in columns)
+    shown = ", ".join(f"{title(block.methods[i])} {ranks[i]:.2f}" for i in np.argsort(-ranks, kind="stable"))
+    names = " and ".join(title(method) for method in methods)
+    return Claim(f"{block.measure.title}: {names} are last", block.ensemble, holds, shown)
+
+
+def _differ(block: Block, *, expected: bool) -> Claim:
+    assert block.friedman is not None
+    p = block.friedman.p_value
+    sentence = "the aggregations differ (Friedman, p < 0.05)" if expected else "they do not differ (Friedman, p > 0.05)"
+    return Claim(f"{block.measure.title}: {sentence}", block.ensemble, (p < 0.05) == expected, f"p = {p:.2g}")

@@ -1,0 +1,116 @@
+"""``comitia compare``: which aggregation for which loss, on one's own data."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import comitia
+from comitia.aggregation import AGGREGATIONS
+from comitia.cli.data import data_source
+from comitia.cli.execution import execute
+from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
+from comitia.cli.screen import results
+from comitia.experiments import EnsembleSetting, Plan
+from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES, file_name
+from comitia.relevance import POOLS
+
+_WHAT, _OUTPUT = "What to compare", "Output"
+_RUNS = Path("comitia-runs")
+
+
+def compare(
+    data: Annotated[
+        str, typer.Argument(help="An ARFF, CSV or Parquet file, or a name of [cyan]comitia datasets[/].")
+    ] = "seven-segment",
+    labels: Labels = None,
+    ensembles: Annotated[
+        str, typer.Option(help="emodt (trees), ecc (chains), ebr (binary relevance).", rich_help_panel=_WHAT)
+    ] = "emodt,ecc,ebr",
+    losses: Annotated[str, typer.Option(help=f"Of {', '.join(LOSS_NAMES)}.", rich_help_panel=_WHAT)] = (
+        "hamming,subset01,f1"
+    ),
+    aggregations: Annotated[
+        str, typer.Option(help=f"Of {', '.join(AGGREGATIONS)}, {CHOSEN_BY_OOB}.", rich_help_panel=_WHAT)
+    ] = "all",
+    pools: Annotated[
+        str, typer.Option(help=f"How gmv and ctp pool members: {', '.join(POOLS)}.", rich_help_panel=_WHAT)
+    ] = "mean",
+    members: Annotated[int, typer.Option("--members", "-m", min=1, help="Members of each ensemble.")] = 50,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="How often to repeat it, with other folds.")] = 1,
+    stratified: Annotated[
+        bool, typer.Option("--stratified", help="Keep the proportion of every label in every fold.")
+    ] = False,
+    seed: Seed = 0,
+    n_jobs: Jobs = None,
+    data_home: DataHome = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder for the results; a run that was stopped goes on there. By default a new one.",
+            rich_help_panel=_OUTPUT,
+            show_default="comitia-runs/compare-NAME-N",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find out which aggregation to use for which loss on your data.
+
+    Ensembles are cross-validated; every one is fitted once for each fold, and scored for all losses with all
+    aggregations. Shown are a table with ranks and a recommendation; the folder gets all results, the plan that was
+    run, and a report.
+
+    [bold]Examples[/]
+
+      comitia compare
+
+      comitia compare mine.csv --labels red,green,blue
+
+      comitia compare emotions --losses f1 --ensembles ecc,ebr --folds 10
+    """
+    chosen = names("--ensembles", "ensemble", ensembles, comitia.ENSEMBLES)
+    targets = names("--losses", "loss", losses, LOSS_NAMES)
+    ways = names("--aggregations", "aggregation", aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB))
+    pooled = names("--pools", "pool", pools, POOLS)
+    source = data_source(data, labels)
+    dataset = source.load(data_home)
+    plan = Plan(
+        name=f"compare {source.name}",
+        datasets=(source,),
+        ensembles=tuple(EnsembleSetting(kind, {"n_estimators": members}) for kind in chosen),
+        losses=targets,
+        aggregations=ways,
+        pools=pooled,
+        folds=folds,
+        repeats=repeats,
+        stratified=stratified,
+        seed=seed,
+    )
+    folder = output if output is not None else _new_folder(source.name)
+    if not as_json:
+        results.print(
+            f"[bold]{source.name}[/]: {dataset.n_instances:,} instances, {dataset.n_features:,} features, "
+            f"{dataset.n_labels:,} labels, {dataset.cardinality:.2f} of them relevant on average\n"
+            f"{', '.join(kind.upper() for kind in chosen)} with {members} members, {folds}-fold cross-validation"
+            + (f" {repeats} times" if repeats > 1 else ""),
+            highlight=False,
+        )
+    execute(plan, folder, n_jobs=n_jobs, data_home=data_home, as_json=as_json)
+
+
+def _new_folder(name: str) -> Path:
+    """Take the first number that is free."""
+    for number in count(1):
+        folder = _RUNS / f"compare-{file_name(name)}-{number}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError("numbers do not end")

@@ -1,0 +1,43 @@
+"""A user's mistake is answered with a sentence, not with a traceback."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import typer
+from rich.markup import escape
+
+from comitia.cli.screen import messages
+
+
+def explained(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command end with code 1 and a sentence where it raises what its input or its surroundings cause."""
+
+    @wraps(command)
+    def wrapped(**arguments: Any) -> None:
+        try:
+            command(**arguments)
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            if os.environ.get("COMITIA_DEBUG"):
+                raise
+            messages.print(f"[bold red]error:[/] {escape(_sentence(error))}", highlight=False, soft_wrap=True)
+            raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            messages.print("\nStopped.", highlight=False)
+            raise typer.Exit(1) from None
+
+    return wrapped
+
+
+def misuse(option: str, message: str) -> typer.BadParameter:
+    """The error of an argument that cannot be right, which ends with code 2."""
+    return typer.BadParameter(message, param_hint=option)
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

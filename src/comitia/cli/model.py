@@ -1,0 +1,135 @@
+"""``comitia train`` and ``comitia predict``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import comitia
+from comitia.aggregation import AGGREGATIONS
+from comitia.cli.data import data_source
+from comitia.cli.errors import misuse
+from comitia.cli.features import read_features
+from comitia.cli.model_file import Model
+from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
+from comitia.cli.screen import messages, print_json
+from comitia.experiments.files import whole_file
+from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES
+
+Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.", rich_help_panel="Output")]
+
+
+def train(
+    data: Annotated[str, typer.Argument(help="An ARFF, CSV or Parquet file, or a name of [cyan]comitia datasets[/].")],
+    output: Output,
+    labels: Labels = None,
+    ensemble: Annotated[str, typer.Option(help="emodt (trees), ecc (chains) or ebr (binary relevance).")] = "ecc",
+    loss: Annotated[str, typer.Option(help=f"What predictions shall minimise: {', '.join(LOSS_NAMES)}.")] = "hamming",
+    aggregation: Annotated[
+        str | None,
+        typer.Option(
+            help=f"How members decide: {', '.join(AGGREGATIONS)}; [cyan]oob[/] finds the best out of bag. "
+            "By default the paper's advice for the loss."
+        ),
+    ] = None,
+    members: Annotated[int, typer.Option("--members", "-m", min=1, help="Number of members.")] = 50,
+    seed: Seed = 0,
+    n_jobs: Jobs = None,
+    data_home: DataHome = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit an ensemble and keep it in a file.
+
+    [bold]Examples[/]
+
+      comitia train mine.csv --labels red,green,blue --loss f1 -o model.skops
+
+      comitia train emotions --ensemble emodt --aggregation oob -o model.skops
+    """
+    kind = _one("--ensemble", "ensemble", ensemble, comitia.ENSEMBLES)
+    target = _one("--loss", "loss", loss, LOSS_NAMES)
+    how = aggregation and _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
+    if how == "ctp-joint" and not comitia.ENSEMBLES[kind]().supports_joint:
+        raise misuse("--aggregation", f"ctp-joint needs trees: --ensemble emodt, not {kind}.")
+    source = data_source(data, labels)
+    dataset = source.load(data_home)
+    classifier = comitia.ENSEMBLES[kind](
+        n_estimators=members,
+        loss=target,
+        aggregation=how,
+        oob_score=how == CHOSEN_BY_OOB,
+        random_state=seed,
+        n_jobs=n_jobs or -1,
+    )
+    with messages.status(f"fitting {members} members on {dataset.n_instances:,} instances ..."):
+        model = Model.fit(classifier, dataset)
+    model.save(output)
+    chosen = getattr(classifier, "oob_aggregation_", how)
+    if as_json:
+        print_json({**_described(model), "aggregation": chosen, "file": str(output)})
+        return
+    by = f", decided by {chosen}" if chosen else ""
+    typer.echo(
+        f"{kind} of {members} members for {target}{by}; {dataset.n_labels} labels, {dataset.n_features} features"
+    )
+    typer.echo(f"model: {output}")
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A file that [cyan]comitia train[/] has written.")],
+    data: Annotated[Path, typer.Argument(help="An ARFF, CSV or Parquet file with the columns that it was trained on.")],
+    output: Output,
+    proba: Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Predict the labels of new instances and write them to a CSV or Parquet file, a column for each label.
+
+    Columns of DATA are found by their names; others, labels among them, are left alone.  The model file is opened
+    without running any code that it might hold.
+
+    [bold]Example[/]
+
+      comitia predict model.skops new.csv -o labels.csv
+    """
+    import pandas as pd
+
+    if output.suffix not in (".csv", ".parquet"):
+        raise misuse("--output", f"expected a name that ends in .csv or .parquet; got {output}.")
+    opened = Model.open(model)
+    if opened.version != comitia.__version__:
+        messages.print(f"the model was fitted by comitia {opened.version}; this is {comitia.__version__}")
+    inputs = opened.inputs(read_features(data))
+    found = opened.ensemble.predict_proba(inputs) if proba else opened.ensemble.predict(inputs)
+    _write(pd.DataFrame(found, columns=list(opened.labels)), output)
+    if as_json:
+        print_json({**_described(opened), "instances": len(found), "probabilities": proba, "file": str(output)})
+        return
+    what = "probabilities" if proba else "labels"
+    typer.echo(f"{what} of {len(found):,} instances: {output}")
+
+
+def _one(option: str, kind: str, name: str, known: Any) -> str:
+    chosen = names(option, kind, name, list(known))
+    if len(chosen) > 1:
+        raise misuse(option, f"takes one {kind}; got {name!r}.")
+    return chosen[0]
+
+
+def _described(model: Model) -> dict[str, Any]:
+    return {
+        "ensemble": next(kind for kind, made in comitia.ENSEMBLES.items() if type(model.ensemble) is made),
+        "members": model.ensemble.n_estimators,
+        "loss": model.ensemble.loss,
+        "features": len(model.features),
+        "labels": list(model.labels),
+    }
+
+
+def _write(frame: Any, output: Path) -> None:
+    with whole_file(output) as file:
+        if output.suffix == ".parquet":
+            frame.to_parquet(file, index=False)
+        else:
+            frame.to_csv(file, index=False)

@@ -1,0 +1,51 @@
+"""``comitia report``: what a run found, from its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from comitia.cli.execution import show
+from comitia.cli.options import AsJson, Paper
+from comitia.cli.outcome import outcome, write_rows
+from comitia.cli.screen import print_json, results
+from comitia.cli.tables import as_records
+from comitia.experiments import Store
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.")],
+    paper: Paper = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(help="Also write a page of results in Markdown to this file.", rich_help_panel="Output"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tables of a run again and write its report anew.
+
+    [bold]Examples[/]
+
+      comitia report comitia-runs/compare-mine-1
+
+      comitia report comitia-runs/table2 --paper published/ --markdown table2.md
+    """
+    from comitia.cli.results_page import results_page
+    from comitia.experiments.files import write_text
+    from comitia.report import write_report
+
+    store = Store.read(run)
+    found = outcome(store, paper)
+    write_rows(store, found)
+    page = write_report(found, run)
+    if markdown is not None:
+        write_text(markdown, results_page(found, store))
+    if as_json:
+        print_json({"plan": store.plan.name, "folder": str(run), "report": str(page), **as_records(found)})
+        return
+    show(found)
+    typer.echo(f"\nreport: {page}")
+    if markdown is not None:
+        results.print(f"page:   {markdown}", highlight=False, soft_wrap=True)

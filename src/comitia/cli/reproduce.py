@@ -1,0 +1,88 @@
+"""``comitia reproduce``: the paper's study, or any plan, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from comitia.cli.errors import misuse
+from comitia.cli.execution import execute
+from comitia.cli.options import AsJson, DataHome, Jobs, Paper, names
+from comitia.cli.screen import results
+from comitia.experiments import Plan, PlanError, read_plan
+
+_PART = "Only a part"
+
+
+def reproduce(
+    plan: Annotated[str, typer.Argument(help="table2, figure2, or the path of a plan (TOML).", metavar="PLAN")],
+    datasets: Annotated[
+        str | None, typer.Option(help="Only these datasets, with commas between them.", rich_help_panel=_PART)
+    ] = None,
+    ensembles: Annotated[str | None, typer.Option(help="Only these ensembles.", rich_help_panel=_PART)] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only the first so many folds; training sets stay as large.", rich_help_panel=_PART),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many repeats.", rich_help_panel=_PART)
+    ] = None,
+    n_jobs: Jobs = None,
+    data_home: DataHome = None,
+    paper: Paper = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder for the results; a run that was stopped, or a part of it, goes on there.",
+            rich_help_panel="Output",
+            show_default="comitia-runs/PLAN",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the paper's experiments again, or any plan.
+
+    [cyan]table2[/]: EMODT, ECC and EBR with 50 members, 10-fold cross-validation on eight datasets.
+    [cyan]figure2[/]: EMODT with 1 to 100 members, ten times 10-fold, on four datasets.
+
+    A part that was run is not run again when the rest is: parts and the whole share one folder.
+
+    [bold]Examples[/]
+
+      comitia reproduce table2 --datasets emotions,flags --folds 2
+
+      comitia reproduce table2 --paper published/
+
+      comitia reproduce comitia-runs/compare-mine-1/plan.toml --output again
+    """
+    chosen = _read(plan)
+    cells = chosen.select(
+        datasets=datasets and names("--datasets", "dataset", datasets, [source.name for source in chosen.datasets]),
+        ensembles=ensembles
+        and names("--ensembles", "ensemble", ensembles, [setting.name for setting in chosen.ensembles]),
+        repeats=_at_most("--repeats", repeats, chosen.repeats),
+        folds=_at_most("--folds", folds, chosen.folds),
+    )
+    folder = output if output is not None else Path("comitia-runs") / Path(plan).stem
+    if not as_json:
+        results.print(f"[bold]{chosen.name}[/]: {len(cells)} of {len(list(chosen.cells()))} cells", highlight=False)
+    execute(chosen, folder, cells=cells, n_jobs=n_jobs, data_home=data_home, paper=paper, as_json=as_json)
+
+
+def _read(plan: str) -> Plan:
+    try:
+        return read_plan(plan)
+    except PlanError as error:
+        if Path(plan).is_file():
+            raise
+        raise misuse("PLAN", str(error)) from error
+
+
+def _at_most(option: str, wanted: int | None, most: int) -> int | None:
+    if wanted is not None and wanted > most:
+        raise misuse(option, f"the plan has {most}; got {wanted}.")
+    return wanted

@@ -1,0 +1,148 @@
+"""Results in the terminal: a table for each loss, and in words what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from comitia.report import Answer, Run
+    from comitia.report.blocks import Block
+
+
+def tables(run: Run) -> Iterator[Table]:
+    """Give a table for each loss: aggregations down, ensembles across, with ranks and what the paper has."""
+    from comitia.report.blocks import blocks
+    from comitia.report.presentation import in_order, title
+
+    found = blocks(run.rows, paper=run.published(curves=False))
+    for loss in dict.fromkeys(block.measure.loss for block in found):
+        of_loss = [block for block in found if block.measure.loss == loss]
+        measure = of_loss[0].measure
+        table = Table(
+            title=f"{measure.title} in percent, {measure.direction}",
+            title_justify="left",
+            title_style="bold",
+            box=SIMPLE_HEAD,
+            padding=(0, 1),
+        )
+        table.add_column("", no_wrap=True)
+        for block in of_loss:
+            table.add_column(title(block.ensemble), justify="left", no_wrap=True)
+        for method in in_order(name for block in of_loss for name in block.all_methods):
+            table.add_row(title(method), *(_entry(block, method) for block in of_loss))
+        yield table
+
+
+def legend(run: Run) -> str:
+    """Say what the numbers in the tables are."""
+    several = run.rows["dataset"].nunique() > 1
+    text = "Mean over the datasets, average rank" if several else "Mean ± standard error over the folds, rank"
+    return text + (", difference to the paper's mean." if run.published(curves=False) is not None else ".")
+
+
+def recommendations(run: Run) -> list[Answer]:
+    """Choose for each loss the ensemble whose best aggregation has the best mean."""
+    from comitia.report import answers
+    from comitia.report.blocks import blocks
+
+    found = list(zip(blocks(run.rows), answers(run.rows, run.sizes), strict=True))
+    chosen = []
+    for loss in dict.fromkeys(block.measure.loss for block, _ in found):
+        of_loss = [(block, answer) for block, answer in found if block.measure.loss == loss]
+        sign = -1 if of_loss[0][0].measure.higher_is_better else 1
+        chosen.append(min(of_loss, key=lambda pair: sign * _means(pair[0])[pair[0].index(pair[1].best)])[1])
+    return chosen
+
+
+def recommendation_texts(chosen: Sequence[Answer]) -> Iterator[Text]:
+    """Write recommendations as people read them."""
+    from comitia.report.presentation import title
+
+    for answer in chosen:
+        text = Text.assemble(
+            (f"{answer.measure.title}: ", "bold"),
+            (f"{title(answer.ensemble)} with {title(answer.best)}. ", "bold green"),
+        )
+        yield text.append(answer.text)
+
+
+def as_records(run: Run) -> dict[str, Any]:
+    """Give the tables and the recommendations as plain values."""
+    from comitia.report import comparison_table
+
+    table = comparison_table(run.rows, paper=run.published(curves=False))
+    results = [
+        {
+            "dataset": dataset,
+            "ensemble": line.ensemble,
+            "loss": line.measure.loss,
+            "measure": line.measure.title,
+            "higher_is_better": line.measure.higher_is_better,
+            "aggregation": line.method,
+            "percent": cell.value,
+            "standard_error": cell.error,
+            "rank": cell.rank,
+            "average_rank": line.average_rank,
+            "same_as": line.same_as,
+            "paper_percent": cell.published,
+        }
+        for line in table.lines()
+        for dataset, cell in zip(table.datasets, line.cells, strict=True)
+        if cell is not None
+    ]
+    advice = [
+        {
+            "loss": answer.measure.loss,
+            "ensemble": answer.ensemble,
+            "aggregation": answer.best,
+            "better_than": list(answer.better_than),
+            "undecided": list(answer.undecided),
+            "p_value": answer.p_value,
+            "test": answer.test,
+            "text": answer.text.replace("\u00a0", " "),
+        }
+        for answer in recommendations(run)
+    ]
+    return {"results": results, "recommendations": advice}
+
+
+def _entry(block: Block, method: str) -> Text:
+    from comitia.report.presentation import title
+
+    if method not in block.all_methods:
+        return Text("–", "dim")
+    if method in block.same:
+        return Text(f"= {title(block.same[method])}", "dim")
+    column = block.index(method)
+    means, ranks = _means(block), block.average_ranks
+    if np.isnan(means[column]):
+        return Text("–", "dim")
+    best = not np.isnan(ranks[column]) and round(ranks[column], 2) == round(np.nanmin(ranks), 2)
+    text = Text(f"{means[column]:6.2f}", "bold green" if best else "")
+    if len(block.datasets) == 1 and not np.isnan(block.errors[0, column]):
+        text.append(f" ±{block.errors[0, column]:.2f}", "dim")
+    text.append(f"  {ranks[column]:.3g}" if len(block.datasets) == 1 else f"  {ranks[column]:4.2f}", "cyan")
+    difference = _difference(block, column)
+    return text if difference is None else text.append(f"  {difference:+.2f}", "dim")
+
+
+def _means(block: Block) -> Any:
+    """Means over the datasets that have all methods, or over those there are."""
+    complete = block.values[block.complete] if block.complete.any() else block.values
+    return np.nanmean(complete, axis=0)
+
+
+def _difference(block: Block, column: int) -> float | None:
+    """How far the mean is from the paper's, over the datasets that both have."""
+    if block.paper is None:
+        return None
+    both = np.isfinite(block.paper[:, column]) & np.isfinite(block.values[:, column])
+    if not both.any():
+        return None
+    return float((block.values[both, column] - block.paper[both, column]).mean())
