@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from comitia.learners._logistic_kernels import CONVERGED
-from comitia.learners._logistic_solver import Objectives, State, inverse, minimise, padded
+from comitia.learners._logistic_solver import Objectives, Solutions, inverse, minimise, padded
 
 Array = NDArray[Any]
 
@@ -53,9 +53,9 @@ class Problems:
     penalty: Array
     free: Array | None
 
-    def solve(self, tol: float, max_iter: int, threads: int) -> State:
-        """Solve every problem; a row of the state is a problem."""
-        solved = State.starting(np.zeros((len(self.target_of), len(self.penalty))), memory=0)
+    def solve(self, tol: float, max_iter: int, threads: int) -> Solutions:
+        """Solve every problem; a row is a problem."""
+        solved = Solutions.empty(len(self.target_of), len(self.penalty))
         anchors = self._anchors(tol, threads)
 
         def solve_block(block: Array) -> None:
@@ -67,7 +67,7 @@ class Problems:
         _each(solve_block, [block for column in columns for block in _cut(column, size)], threads)
         return solved
 
-    def _solve_block(self, block: Array, anchors: Anchors, tol: float, max_iter: int) -> State:
+    def _solve_block(self, block: Array, anchors: Anchors, tol: float, max_iter: int) -> Solutions:
         """Solve problems that share weights: in single precision, then checked or continued in double."""
         weights = self.weights[:, self.weight_of[block[0]]]
         targets = self.target_of[block]
@@ -75,19 +75,19 @@ class Problems:
         start, metric, metric_of = anchors.for_problems(targets, free)
         limit = max_iter if anchors.diagonal else min(PATIENCE, max_iter)
         fast = self._objectives(self.single, weights, targets, free)
-        state = minimise(fast, start, metric, metric_of, tol / 2, limit)
+        solved = minimise(fast, start, metric, metric_of, tol / 2, limit)
         exact = self._objectives(self.double, weights, targets, free)
-        state = minimise(exact, state.point, metric, metric_of, tol, limit, state.iterations)
+        solved = minimise(exact, solved.point, metric, metric_of, tol, limit, solved.iterations)
         for _ in range(0, max_iter, limit):
-            left = np.flatnonzero(state.status != CONVERGED)
+            left = np.flatnonzero(solved.status != CONVERGED)
             if len(left) == 0:
                 break
             own = exact.only(left)
-            metric = own.metrics(own.hessians(state.point[left], anchors.diagonal))
+            metric = own.metrics(own.hessians(solved.point[left], anchors.diagonal))
             each = np.arange(len(left))
-            more = minimise(own, state.point[left], metric, each, tol, limit, state.iterations[left])
-            more.write_into(state, left)
-        return state
+            more = minimise(own, solved.point[left], metric, each, tol, limit, solved.iterations[left])
+            more.write_into(solved, left)
+        return solved
 
     def _objectives(self, design: Any, weights: Array, targets: Array, free: Array | None) -> Objectives:
         rows = np.flatnonzero(weights)

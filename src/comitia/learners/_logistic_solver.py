@@ -183,6 +183,23 @@ def inverse(hessian: Array, free: Array | None = None) -> Array:
     return result
 
 
+class Solutions(NamedTuple):
+    """Where the problems of a block ended; a row is a problem."""
+
+    point: Array
+    objective: Array
+    status: Array
+    iterations: Array
+
+    @classmethod
+    def empty(cls, P: int, D: int) -> Solutions:
+        return cls(np.zeros((P, D)), np.zeros(P), np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64))
+
+    def write_into(self, whole: Solutions, problems: Array) -> None:
+        for into, field in zip(whole, self, strict=True):
+            into[problems] = field
+
+
 class State(NamedTuple):
     """What the minimiser knows of each problem of a block; a row is a problem."""
 
@@ -207,10 +224,9 @@ class State(NamedTuple):
     stored: Array
 
     @classmethod
-    def starting(cls, points: Array, memory: int | None = None) -> State:
+    def starting(cls, points: Array) -> State:
         P, D = points.shape
-        if memory is None:
-            memory = min(MEMORY, max(8, MEMORY_ENTRIES // D))
+        memory = min(MEMORY, max(8, MEMORY_ENTRIES // D))
         shapes = {"steps": (P, memory, D), "changes": (P, memory, D), "curvature": (P, memory)}
         matrices = {"point", "gradient", "trial", "trial_gradient", "direction"}
         integers = {"status", "iterations", "attempts", "stored"}
@@ -222,13 +238,6 @@ class State(NamedTuple):
         state.trial[:] = points
         return state
 
-    def only(self, problems: Array) -> State:
-        return State._make(field[problems] for field in self)
-
-    def write_into(self, whole: State, problems: Array) -> None:
-        for field in ("point", "objective", "bound", "status", "iterations"):
-            getattr(whole, field)[problems] = getattr(self, field)
-
 
 def minimise(
     objectives: Objectives,
@@ -238,27 +247,24 @@ def minimise(
     tol: float,
     max_iter: int,
     steps: Array | int = 0,
-) -> State:
+) -> Solutions:
     """Minimise every objective from its row of ``start``; ``metric[metric_of[p]]`` is about H⁻¹ of problem p.
 
     A problem has converged when the bound of its gap, Σ_j g_j² / 2λ_j over the coefficients plus |g| of the
-    intercept, is at most ``tol`` times its objective.  Problems that are done leave the block.  ``max_iter``
-    limits the evaluations; ``steps`` were taken before and are counted in.
+    intercept, is at most ``tol`` times its objective.  Problems that are done are no longer evaluated.
+    ``max_iter`` limits the evaluations; ``steps`` were taken before and are counted in.
     """
     single = objectives.design.dtype == np.float32
     slack, attempts = (1e-6, 10) if single else (1e-12, 30)
-    whole = state = State.starting(start)
+    state = State.starting(start)
     problems = np.arange(len(start))
     for _ in range(max_iter):
-        state.trial_objective[:], state.trial_gradient[:] = objectives.at(state.trial)
+        state.trial_objective[problems], state.trial_gradient[problems] = objectives.at(state.trial[problems])
         advance(state, metric, metric_of, objectives.penalty, tol, slack, attempts)
-        running = np.flatnonzero(state.status == RUNNING)
-        if len(running) == 0:
+        running = state.status[problems] == RUNNING
+        if not running.any():
             break
-        if len(running) <= 0.75 * len(problems):
-            state.write_into(whole, problems)
-            problems, state = problems[running], state.only(running)
-            objectives, metric_of = objectives.only(running), metric_of[running]
-    state.write_into(whole, problems)
-    whole.iterations[:] += steps - 1  # the evaluation at the start is no step
-    return whole
+        if running.mean() <= 0.75:
+            objectives, problems = objectives.only(np.flatnonzero(running)), problems[running]
+    # The evaluation at the start is no step.
+    return Solutions(state.point, state.objective, state.status, state.iterations - 1 + steps)

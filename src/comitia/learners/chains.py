@@ -14,9 +14,8 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
 
-from comitia.learners.logistic import fit_logistic, linear_scores, sigmoid
+from comitia.learners.logistic import fit_logistic, linear_scores, one_blas_thread, sigmoid
 
 ROWS = 1024  # instances that walk together
 
@@ -176,7 +175,7 @@ def predict_chains(
             walk(scores, fit.influence[m], method == "predict")
             probabilities[at, rows][:, fit.orders[m]] = sigmoid(scores)
 
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
         for _ in pool.map(walk_chain, range(len(chosen))):
             pass
     return probabilities

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from comitia.learners._logistic_blocks import Problems
 from comitia.learners._logistic_kernels import CONVERGED
@@ -159,13 +161,13 @@ def fit_logistic(
         penalty=np.repeat([1.0, 0.0], [d, fit_intercept]),
         free=None if free is None else np.pad(free[finite], ((0, 0), (0, int(fit_intercept))), constant_values=True),
     )
-    with threadpool_limits(1, user_api="blas"):
-        state = problems.solve(tol, max_iter, effective_n_jobs(n_jobs))
-    fit.coef[finite] = state.point[:, :d]
-    fit.intercept[finite] = state.point[:, d:].sum(axis=1) - fit.coef[finite] @ centre
-    fit.objective[finite] = state.objective
-    fit.converged[finite] = state.status == CONVERGED
-    fit.n_iter[finite] = state.iterations
+    with one_blas_thread():
+        solved = problems.solve(tol, max_iter, effective_n_jobs(n_jobs))
+    fit.coef[finite] = solved.point[:, :d]
+    fit.intercept[finite] = solved.point[:, d:].sum(axis=1) - fit.coef[finite] @ centre
+    fit.objective[finite] = solved.objective
+    fit.converged[finite] = solved.status == CONVERGED
+    fit.n_iter[finite] = solved.iterations
     _warn_of_unsolved(fit, target_of, weight_of, tol)
     return fit
 
@@ -196,7 +198,8 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
         raise ValueError(f"coef has shape {coef.shape}, but X has {X.shape[1]} features: expected (B, {X.shape[1]})")
     if np.shape(intercept) != coef.shape[:1]:
         raise ValueError(f"intercept has shape {np.shape(intercept)}, expected {coef.shape[:1]}, the rows of coef")
-    return sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64)))
+    with one_blas_thread():
+        return sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64)))
 
 
 def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
@@ -210,15 +213,25 @@ def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
     if sp.issparse(X):
         scores[:] = X @ coef.T
     else:
-        with threadpool_limits(1, user_api="blas"):
-            for start in range(0, n - n % TILE, TILE):
-                np.matmul(X[start : start + TILE], coef.T, out=scores[start : start + TILE])
-            if rest := n % TILE:
-                last = np.zeros((TILE, X.shape[1]))
-                last[:rest] = X[n - rest :]
-                scores[n - rest :] = (last @ coef.T)[:rest]
+        for start in range(0, n - n % TILE, TILE):
+            np.matmul(X[start : start + TILE], coef.T, out=scores[start : start + TILE])
+        if rest := n % TILE:
+            last = np.zeros((TILE, X.shape[1]))
+            last[:rest] = X[n - rest :]
+            scores[n - rest :] = (last @ coef.T)[:rest]
     scores += intercept
     return scores
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Limit matrix products to one thread: blocks run in threads, and the number may decide the last bits."""
+    limit: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
+    return limit
+
+
+@functools.cache
+def _blas() -> Any:
+    return ThreadpoolController()  # looks through every loaded library, so once
 
 
 def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
