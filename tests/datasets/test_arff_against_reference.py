@@ -39,6 +39,7 @@ def test_what_was_written_is_what_is_read(first: int, tmp_path: Path) -> None:
         _assert_holds(dataset, written.names, written.rows, written.weights)
 
 
+@pytest.mark.slow
 def test_damaged_files_are_read_as_the_plain_reader_reads_them_or_refused(tmp_path: Path, shared_data: Path) -> None:
     bases = [*_real_beginnings(shared_data), *(write_arff(random.Random(seed)).text for seed in range(40))]
     path = tmp_path / "damaged.arff"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import threading
 from collections.abc import Iterator
@@ -123,6 +124,27 @@ def test_files_are_downloaded_once_and_then_come_from_the_cache(
         assert fetch_dataset("tiny", cache=tmp_path / "cache").X.tolist() == [[0.5], [0.7]]
     assert server.requests == ["/tiny.arff", "/tiny.xml"]
     assert (tmp_path / "cache" / "tiny" / "tiny.arff").read_bytes() == ARFF
+
+
+def test_a_file_without_a_published_checksum_is_taken_as_it_comes(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(monkeypatch, server)
+    (entry,) = catalogue.CATALOGUE
+    unchecked = dataclasses.replace(entry, xml=(catalogue.Source(f"{server.url}/tiny.xml", None),))
+    monkeypatch.setattr(catalogue, "CATALOGUE", (unchecked,))
+    assert fetch_dataset("tiny", cache=tmp_path).label_names == ("y",)
+
+
+def test_a_progress_bar_is_shown_unless_it_is_not_wanted(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tqdm")
+    publish(monkeypatch, server)
+    fetch_dataset("tiny", cache=tmp_path / "a")
+    assert "100%" in capfd.readouterr().err
+    fetch_dataset("tiny", cache=tmp_path / "b", progress=False)
+    assert "100%" not in capfd.readouterr().err
 
 
 def test_a_failed_download_is_tried_again(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

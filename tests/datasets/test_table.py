@@ -72,14 +72,14 @@ def test_wrong_tables_are_refused(case: str, tmp_path: Path) -> None:
 def test_text_in_another_encoding_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("a,y\ngroß,1\n".encode("latin-1"))
-    with pytest.raises(DataFormatError):
+    with pytest.raises(DataFormatError, match="UTF-8"):
         load_table(path, labels=["y"])
 
 
 def test_columns_that_are_no_features_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pandas.DataFrame({"a": [[1, 2], [3]], "y": [0, 1]}).to_parquet(path)
-    with pytest.raises(DataFormatError, match="'a' to hold numbers, text or dates"):
+    with pytest.raises(DataFormatError, match="'a' to hold numbers, UTF-8 text or dates"):
         load_table(path, labels=["y"])
 
 

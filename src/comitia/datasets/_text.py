@@ -63,16 +63,11 @@ def raw_blocks(path: Path, max_bytes: int) -> Iterator[bytes]:
         while True:
             try:
                 block = stream.read(BLOCK_BYTES)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise DataFormatError.at(
-                    path, None, f"expected a whole archive, found a damaged one ({error})"
-                ) from error
-            except OSError as error:
-                if stream is file or error.errno is not None:
-                    raise
-                raise DataFormatError.at(
-                    path, None, f"expected a whole archive, found a damaged one ({error})"
-                ) from error
+            except (EOFError, OSError, zlib.error) as error:
+                if getattr(error, "errno", None) is not None:
+                    raise  # the disk's mistake, not the file's
+                message = f"expected a whole archive, found a damaged one ({error})"
+                raise DataFormatError.at(path, None, message) from error
             if not block:
                 return
             total += len(block)
@@ -83,11 +78,11 @@ def raw_blocks(path: Path, max_bytes: int) -> Iterator[bytes]:
             yield block
 
 
-def _unpacked(file: IO[bytes]) -> IO[bytes]:
+def _unpacked(file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | bz2.BZ2File:
     start = file.read(3)
     file.seek(0)
     if start.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+        return gzip.GzipFile(fileobj=file)
     if start == b"BZh":
         return bz2.BZ2File(file)
     return file

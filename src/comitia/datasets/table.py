@@ -148,7 +148,7 @@ def _features(path: Path, table: Any, names: tuple[str, ...]) -> Any:
             columns[name] = column.to_pandas().astype("category")
         else:
             raise DataFormatError.at(
-                path, None, f"expected {name!r} to hold numbers, text or dates, found {column.type}"
+                path, None, f"expected {name!r} to hold numbers, UTF-8 text or dates, found {column.type}"
             )
     return pandas.DataFrame(columns)
 
