@@ -97,7 +97,7 @@ def test_predictions_are_the_decisions_of_the_members(ensemble):
     for loss in LOSSES:
         for aggregation in (name for name in AGGREGATIONS if name != "ctp-joint"):
             predicted = fitted.set_params(loss=loss, aggregation=aggregation).predict(NEW)
-            np.testing.assert_array_equal(predicted, decide(members, loss, aggregation))
+            np.testing.assert_array_equal(predicted, decide(members, fitted.decisive(loss), aggregation))
     for pool in ("median", "log_odds"):
         predicted = fitted.set_params(loss="f1", aggregation="ctp", pool=pool).predict(NEW)
         np.testing.assert_array_equal(predicted, decide(members, "f1", "ctp", pool))

@@ -150,7 +150,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
     def _decision(self) -> tuple[Aggregation, Loss, Pool]:
         if self.aggregation != "oob":
             return super()._decision()
-        loss = get_loss(self.loss)
+        loss = self.decisive(self.loss)
         if not hasattr(self, "oob_table_"):
             return get_aggregation(None, loss), loss, get_pool(self.pool)
         name = _loss_name(self.loss)
@@ -191,7 +191,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
             for loss_name, loss in losses.items():
                 for name in names:
                     how = AGGREGATIONS[name]
-                    labeling = how(beliefs[is_joint(how)], loss, pool, unseen)
+                    labeling = how(beliefs[is_joint(how)], self.decisive(loss), pool, unseen)
                     sums[loss_name][name] += float(loss._value(Y[rows], labeling) @ weight[rows])
         total = float(weight[judged].sum())
         self.oob_table_ = {loss: {name: value / total for name, value in row.items()} for loss, row in sums.items()}

@@ -62,6 +62,15 @@ class Loss(ABC):
             return self._risk_labelsets(relevance, h)
         return self._risk_marginals(_as_marginals(relevance).p, h)
 
+    def given_some_label(self) -> Loss:
+        """Return the loss to minimise where every instance is known to have a label.
+
+        Marginals that are read as independent give the empty labeling the probability Π (1 − p_k), which is too much
+        where labels exclude each other.  A loss that rewards an empty answer to an empty truth returns itself without
+        that reward; others return themselves.
+        """
+        return self
+
     def _minimise_shared(self, shared: Shared) -> LabelArray:
         """Decide each belief that occurs once, and remember it."""
         n_beliefs = shared.of.n_instances

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -63,6 +63,10 @@ class FMeasure(Loss):
         if not (np.isfinite(self.beta) and self.beta > 0):
             raise ValueError(f"beta must be finite and positive; got {self.beta}.")
         check_zero_division(self.zero_division)
+
+    def given_some_label(self) -> Loss:
+        """Return the loss that gives an empty labeling nothing."""
+        return replace(self, zero_division=0.0)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         common, true, predicted = overlap(y, h)

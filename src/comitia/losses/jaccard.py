@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,10 @@ class Jaccard(Loss):
         check_zero_division(self.zero_division)
         if not 0 <= self.exact_labels <= 24:
             raise ValueError(f"exact_labels must lie in 0..24; got {self.exact_labels}.")
+
+    def given_some_label(self) -> Loss:
+        """Return the loss that gives an empty labeling nothing."""
+        return replace(self, zero_division=0.0)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         common, true, predicted = overlap(y, h)

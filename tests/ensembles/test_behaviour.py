@@ -1,0 +1,245 @@
+"""What users of the ensembles rely on: frames, weights, out-of-bag choices, constants, errors."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from comitia import (
+    AGGREGATIONS,
+    EBRClassifier,
+    ECCClassifier,
+    EMODTClassifier,
+    FMeasure,
+    MultilabelBaggingClassifier,
+    MultilabelVotingClassifier,
+    SubsetZeroOne,
+)
+from comitia.datasets import load_seven_segment
+
+X, Y = make_multilabel_classification(n_samples=200, n_features=6, n_classes=4, random_state=1)
+OWN = [EBRClassifier(n_estimators=9, random_state=0), ECCClassifier(n_estimators=9, random_state=0),
+       EMODTClassifier(n_estimators=9, random_state=0)]  # fmt: skip
+own = pytest.mark.parametrize("ensemble", OWN, ids=lambda e: type(e).__name__)
+
+
+def frames():
+    rng = np.random.default_rng(0)
+    colour = np.where(Y[:, 0] == 1, "red", np.where(rng.random(200) < 0.5, "green", "blue"))
+    columns = {f"x{j}": X[:, j] for j in range(6)} | {"colour": colour}
+    labels = {f"label {k}": Y[:, k] for k in range(4)}
+    yield pd.DataFrame(columns).astype({"colour": "category"}), pd.DataFrame(labels)
+    yield pd.DataFrame(columns), pd.DataFrame(labels)
+    yield pl.DataFrame(columns), pl.DataFrame(labels)
+
+
+@own
+@pytest.mark.parametrize("kind", [0, 1, 2], ids=["pandas categorical", "pandas strings", "polars"])
+def test_frames_keep_their_names_and_their_nominal_columns(ensemble, kind):
+    features, labels = list(frames())[kind]
+    fitted = clone(ensemble).fit(features, labels)
+    assert fitted.label_names_.tolist() == [f"label {k}" for k in range(4)]
+    assert fitted.feature_names_in_.tolist() == [*(f"x{j}" for j in range(6)), "colour"]
+    without = clone(ensemble).fit(X, Y)
+    first = FMeasure().value(Y[:, :1], fitted.predict(features)[:, :1]).mean()
+    assert first <= FMeasure().value(Y[:, :1], without.predict(X)[:, :1]).mean(), "the colour tells the first label"
+    np.testing.assert_array_equal(fitted.predict(features[:7]), fitted.predict(features)[:7])
+    with pytest.raises(ValueError, match="frame"):
+        fitted.predict(X)
+
+
+def test_an_undeclared_value_of_a_nominal_column_is_refused():
+    features, labels = next(iter(frames()))
+    fitted = clone(OWN[0]).fit(features, labels)
+    other = features.astype({"colour": str}).assign(colour="mauve")
+    with pytest.raises(ValueError, match=r"unknown categories.*mauve"):
+        fitted.predict(other)
+
+
+@own
+def test_out_of_bag_losses_are_known_for_every_aggregation_and_the_best_is_used(ensemble):
+    fitted = clone(ensemble).set_params(n_estimators=25, oob_score=True, aggregation="oob", loss="f1").fit(X, Y)
+    assert set(fitted.oob_table_) == {"hamming", "subset01", "f1", "jaccard"}
+    names = set(AGGREGATIONS) - (set() if fitted.supports_joint else {"ctp-joint"})
+    for loss, row in fitted.oob_table_.items():
+        assert set(row) == names
+        best = min(row, key=row.__getitem__)
+        chosen = fitted.set_params(loss=loss, aggregation="oob").predict(X)
+        np.testing.assert_array_equal(chosen, fitted.set_params(aggregation=best).predict(X))
+    assert fitted.oob_score_ == pytest.approx(1 - min(fitted.oob_table_["f1"].values()))
+    assert fitted.oob_proba_.shape == Y.shape
+    assert not np.isnan(fitted.oob_proba_).any()
+
+
+@own
+def test_an_out_of_bag_decision_is_that_of_the_members_that_have_not_seen_the_instance(ensemble):
+    fitted = clone(ensemble).set_params(n_estimators=12, oob_score=True, loss="subset01").fit(X, Y)
+    members = [member.marginals() for member in fitted.predict_members(X)]
+    unseen = fitted._unseen
+    assert 0.3 < unseen.mean() < 0.45, "a bootstrap leaves out 37 percent"
+    expected = np.array([np.mean([p[i] for p, out in zip(members, unseen, strict=True) if out[i]], axis=0)
+                         for i in range(200) if unseen[:, i].any()])  # fmt: skip
+    np.testing.assert_allclose(fitted.oob_proba_[unseen.any(axis=0)], expected, rtol=1e-9)
+    judged = np.flatnonzero(unseen.any(axis=0))
+    graded = SubsetZeroOne().value(Y[judged], (expected > 0.5).astype(int)).mean()
+    assert fitted.oob_table_["subset01"]["gmv"] == pytest.approx(graded)
+
+
+def test_out_of_bag_choices_need_members_that_leave_something_out():
+    with pytest.raises(ValueError, match="set oob_score=True"):
+        clone(OWN[0]).set_params(aggregation="oob").fit(X, Y)
+    with pytest.raises(ValueError, match="leave instances out"):
+        clone(OWN[0]).set_params(oob_score=True, bootstrap=False).fit(X, Y)
+    with pytest.warns(UserWarning, match="have no out-of-bag decision"):
+        clone(OWN[0]).set_params(oob_score=True, n_estimators=1).fit(X, Y)
+
+
+@own
+def test_labels_that_never_or_always_occur_are_predicted_so(ensemble):
+    constant = Y.copy()
+    constant[:, 0], constant[:, 1] = 0, 1
+    for loss in ("hamming", "f1", "subset01"):
+        predicted = clone(ensemble).set_params(loss=loss).fit(X, constant).predict(X)
+        assert not predicted[:, 0].any()
+        assert predicted[:, 1].all()
+
+
+@own
+def test_a_single_label_works_as_a_column_and_as_a_binary_target(ensemble):
+    column = clone(ensemble).fit(X, Y[:, :1])
+    assert column.predict(X).shape == (200, 1)
+    named = np.where(Y[:, 0] == 1, "yes", "no")
+    target = clone(ensemble).fit(X, named)
+    np.testing.assert_array_equal(target.predict(X), np.where(column.predict(X)[:, 0] == 1, "yes", "no"))
+    np.testing.assert_allclose(
+        target.predict_proba(X), np.hstack([1 - column.predict_proba(X), column.predict_proba(X)])
+    )
+
+
+def test_missing_values_go_where_the_base_learner_takes_them():
+    holes = X.copy()
+    holes[::7, 2] = np.nan
+    assert EMODTClassifier(5, random_state=0).fit(holes, Y).predict(holes).shape == Y.shape
+    boosted = EBRClassifier(HistGradientBoostingClassifier(max_iter=3), 2, random_state=0)
+    assert boosted.fit(holes, Y).predict(holes).shape == Y.shape
+    with pytest.raises(ValueError, match="contains NaN"):
+        EBRClassifier(n_estimators=5).fit(holes, Y)
+
+
+def test_texts_are_left_to_pipelines():
+    texts = ["red round fruit", "green round fruit", "red fast car", "green fast car"] * 5
+    tags = np.array([[1, 0], [0, 0], [1, 1], [0, 1]] * 5)
+    pipeline = make_pipeline(TfidfVectorizer(), MultiOutputClassifier(LogisticRegression(C=100)))
+    for ensemble in (
+        MultilabelBaggingClassifier(pipeline, 5, random_state=0),
+        MultilabelVotingClassifier([("a", pipeline), ("b", make_pipeline(TfidfVectorizer(), KNeighborsClassifier(1)))]),
+    ):
+        np.testing.assert_array_equal(ensemble.fit(texts, tags).predict(texts), tags)
+
+
+def test_searches_and_pickles_work_as_with_any_estimator():
+    search = GridSearchCV(EMODTClassifier(5, random_state=0), {"loss": ["f1"], "min_samples_leaf": [1, 20]}, cv=2)
+    assert search.fit(X, Y).best_params_["loss"] == "f1"
+    assert cross_val_score(EBRClassifier(n_estimators=3, loss="f1"), X, Y, cv=2).shape == (2,)
+    fitted = EMODTClassifier(5, loss="f1", aggregation="ptc-mode", random_state=0).fit(X, Y)
+    expected = fitted.predict(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), expected)
+    assert len(pickle.dumps(fitted)) == len(pickle.dumps(clone(fitted).fit(X, Y))), "decisions are not part of a model"
+
+
+def test_where_every_instance_has_a_label_none_is_predicted_without():
+    every = np.column_stack([Y[:, :2], 1 - Y[:, :2].max(axis=1)])
+    noise = np.random.default_rng(0).normal(size=X.shape)
+    for loss in ("f1", "jaccard"):
+        for aggregation in ("ctp", "ptc-mode", "ptc-mbr"):
+            ensemble = EBRClassifier(n_estimators=5, loss=loss, aggregation=aggregation, random_state=0)
+            assert ensemble.fit(noise, every).predict(noise).any(axis=1).all()
+
+
+def test_the_loss_matters_on_the_seven_segments():
+    digits = load_seven_segment()
+    train, test = np.arange(0, 1200), np.arange(1200, 1797)
+    forest = EMODTClassifier(30, loss="subset01", random_state=0).fit(digits.X[train], digits.Y[train])
+    wrong = {
+        name: 1 - forest.set_params(aggregation=name).score(digits.X[test], digits.Y[test])
+        for name in ("gmv", "ptc-mode", "ctp-joint")
+    }
+    assert wrong["ptc-mode"] < 0.75 * wrong["gmv"]
+    assert wrong["ctp-joint"] < 0.75 * wrong["gmv"]
+
+
+@own
+def test_many_instances_are_predicted_in_little_memory(ensemble):
+    rng = np.random.default_rng(0)
+    labels = (rng.random((300, 40)) < 0.1).astype(np.int8)
+    fitted = (
+        clone(ensemble).set_params(n_estimators=20, loss="f1", aggregation="ptc-mbr").fit(rng.random((300, 5)), labels)
+    )
+    new = rng.random((60_000, 5))
+    fitted.predict(new[:10])
+    tracemalloc.start()
+    predicted = fitted.predict(new)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    everything = 20 * new.shape[0] * 40 * 8
+    assert predicted.shape == (60_000, 40)
+    assert peak < everything / 1.5, f"{peak / 2**20:.0f} MiB of {everything / 2**20:.0f} for all beliefs at once"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators must be a positive number"),
+        ({"loss": "f7"}, "unknown loss 'f7'"),
+        ({"aggregation": "vote"}, "unknown aggregation 'vote'"),
+        ({"pool": "best"}, "unknown pool 'best'"),
+        ({"max_samples": 0}, "max_samples"),
+        ({"max_samples": 1.5}, r"share must lie in \(0, 1\]"),
+        ({"max_samples": "half"}, "max_samples must be None"),
+    ],
+)
+@own
+def test_a_wrong_parameter_is_named_with_what_was_expected(ensemble, settings, message):
+    with pytest.raises(ValueError, match=message):
+        clone(ensemble).set_params(**settings).fit(X, Y).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [("sorted", "'random' or an array"), ([0, 1], r"shape \(4,\)"), ([0, 0, 1, 2], "every label 0..3 once")],
+)
+def test_a_chain_needs_an_order_of_its_labels(order, message):
+    with pytest.raises(ValueError, match=message):
+        ECCClassifier(n_estimators=2, order=order).fit(X, Y)
+
+
+def test_joint_decisions_need_trees():
+    with pytest.raises(ValueError, match="needs an ensemble of trees"):
+        clone(OWN[0]).set_params(aggregation="ctp-joint").fit(X, Y).predict(X)
+    bagged = MultilabelBaggingClassifier(KNeighborsClassifier(), 2, aggregation="ctp-joint").fit(X, Y)
+    with pytest.raises(ValueError, match="needs an ensemble of trees"):
+        bagged.predict(X)
+
+
+def test_y_must_be_labels():
+    with pytest.raises(ValueError, match="0 and 1 only; got 2"):
+        EBRClassifier().fit(X, Y + (Y == 1))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        EBRClassifier().fit(X, Y[:-1])
+    with pytest.raises(ValueError, match="fractions"):
+        MultilabelBaggingClassifier(KNeighborsClassifier(), bootstrap=False).fit(X, Y, np.full(200, 0.5))
+    fitted = EMODTClassifier(2).fit(X, Y)
+    with pytest.raises(ValueError, match="y has 3 labels; the ensemble was fitted with 4"):
+        fitted.score(X, Y[:, :3])
