@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sklearn.linear_model import LogisticRegression
+
 from comitia import __version__
 from comitia.aggregation import AGGREGATIONS
 from comitia.datasets import Dataset, load_dataset, load_seven_segment
@@ -68,7 +70,8 @@ class EnsembleSetting:
     kind : str
         A name of `comitia.ENSEMBLES`.
     parameters : mapping
-        Passed to the class.
+        Passed to the class.  An ``estimator`` that is a mapping itself, such as ``{C = 1.0}``, stands for
+        scikit-learn's ``LogisticRegression`` with these parameters, on the features as they are.
     name : str
         What the ensemble is called in results; the kind by default.
     """
@@ -86,11 +89,19 @@ class EnsembleSetting:
                 raise PlanError(f"parameter {parameter!r} of {self.kind!r} follows from the plan: leave it out")
             if parameter not in known:
                 raise PlanError(unknown(f"parameter of {self.kind!r}:", parameter, known))
+        if isinstance(self.parameters.get("estimator"), Mapping):
+            known = LogisticRegression().get_params()
+            for parameter in self.parameters["estimator"]:
+                if parameter not in known:
+                    raise PlanError(unknown("parameter of logistic regression:", parameter, known))
         object.__setattr__(self, "name", self.name or self.kind)
 
     def build(self, **parameters: Any) -> Any:
         """Make the classifier, with parameters that are no part of the setting (seed, number of jobs)."""
-        return ENSEMBLES[self.kind](**{**self.parameters, **parameters})
+        given = {**self.parameters, **parameters}
+        if isinstance(given.get("estimator"), Mapping):
+            given["estimator"] = LogisticRegression(**given["estimator"])
+        return ENSEMBLES[self.kind](**given)
 
     def resolved(self) -> dict[str, Any]:
         """All parameters with their values, also those that the plan leaves to the class."""

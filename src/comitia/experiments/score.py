@@ -91,7 +91,7 @@ def score(
         for decision in decisions:
             labeling = beliefs.decide(
                 _chosen(ensemble, decision),
-                targets[decision.loss],
+                ensemble.decisive(decision.loss),
                 get_pool(decision.pool or ensemble.pool),
                 decision.size,
             )
