@@ -57,6 +57,13 @@ def test_deep_branches_are_cut_off_where_asked():
     assert "(...)" not in export_graphviz(tree, max_depth=tree.depth)
 
 
+def test_a_split_on_missing_values_says_so():
+    (tree,) = grow_trees([[0.0], [1.0], [np.nan]], [[0], [0], [1]], [0])
+    lines = ["|--- x is present", "|   |--- labels: none", "|--- x is missing", "|   |--- labels: label_0 1.00"]
+    assert export_text(tree, feature_names=["x"]).splitlines() == lines
+    assert "x is present" in export_graphviz(tree, feature_names=["x"])
+
+
 def test_names_cannot_break_out_of_the_graph():
     (tree,) = grow_trees([[0.0], [1.0]], [[0], [1]], [0])
     graph = export_graphviz(tree, feature_names=['x"]; evil [label="'], label_names=["back\\slash\nline"], filled=True)

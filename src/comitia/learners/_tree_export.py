@@ -63,18 +63,20 @@ def export_text(
     stack: list[tuple[int, int, str]] = [(0, 0, "")]
     while stack:
         node, depth, condition = stack.pop()
-        indent = ("|" + " " * spacing) * depth + "|" + "-" * spacing + " "
+        bar = "|" + " " * spacing
+        dash = "|" + "-" * spacing + " "
+        indent = bar * depth + dash
         if condition:
-            lines.append(("|" + " " * spacing) * (depth - 1) + "|" + "-" * spacing + " " + condition)
+            lines.append(bar * (depth - 1) + dash + condition)
         if tree.feature[node] < 0:
             weight = f" weight: {tree.weight[node]:.{decimals}f}" if show_weights else ""
             lines.append(f"{indent}labels: {leaf_text(node)}{weight}")
         elif max_depth is not None and depth > max_depth:
             lines.append(f"{indent}truncated branch of depth {below[node]}")
         else:
-            name, threshold = features[tree.feature[node]], f"{tree.threshold[node]:.{decimals}f}"
-            stack.append((int(tree.right[node]), depth + 1, f"{name} >  {threshold}"))
-            stack.append((node + 1, depth + 1, f"{name} <= {threshold}"))
+            left, right = _answers(features[tree.feature[node]], tree.threshold[node], decimals)
+            stack.append((int(tree.right[node]), depth + 1, right))
+            stack.append((node + 1, depth + 1, left))
     return "\n".join(lines)
 
 
@@ -124,7 +126,7 @@ def export_graphviz(
             if tree.feature[node] < 0:
                 rows.append(f"labels = {leaf_text(node)}")
             else:
-                rows.insert(0, f"{features[tree.feature[node]]} <= {tree.threshold[node]:.{decimals}f}")
+                rows.insert(0, _answers(features[tree.feature[node]], tree.threshold[node], decimals)[0])
             grey = 255 - round(120 * (1 - tree.impurity[node] / highest))
             colour = f', fillcolor="#{grey:02x}{grey:02x}ff"' if filled else ""
             text = "\\n".join(map(_escaped, rows))
@@ -170,6 +172,14 @@ def _names(given: Sequence[str] | None, n: int, what: str) -> list[str]:
     if len(given) != n:
         raise ValueError(f"{what}_names must have {n} entries, one a {what}; got {len(given)}.")
     return [str(name) for name in given]
+
+
+def _answers(name: str, threshold: float, decimals: int) -> tuple[str, str]:
+    """Return what holds for the instances that go left and right; an infinite threshold asks for missing values."""
+    if np.isinf(threshold):
+        present, missing = f"{name} is present", f"{name} is missing"
+        return (present, missing) if threshold > 0 else (missing, present)
+    return f"{name} <= {threshold:.{decimals}f}", f"{name} >  {threshold:.{decimals}f}"
 
 
 def _depths_below(tree: MultiObjectiveTree) -> list[int]:
