@@ -94,7 +94,8 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
         totals = _enter(node, here, labels, sample_weight)
         tree.n_samples[this] = n
         tree.weight[this] = totals.weight
-        tree.impurity[this] = scale * (totals.label_weight - totals.squares / totals.weight) / totals.weight
+        spread = max(0.0, totals.label_weight - totals.squares / totals.weight)
+        tree.impurity[this] = scale * spread / totals.weight
 
         best, f, cut, missing_left = -1.0, LEAF, 0, False
         if not totals.pure and n >= limits.min_samples_split and depth < limits.max_depth:
