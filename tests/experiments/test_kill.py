@@ -45,9 +45,7 @@ def test_a_runner_killed_at_random_moments_ends_with_the_rows_of_one_left_alone(
         finished = fingerprints(folder)
 
     assert len(finished) < len(list(plan.cells())), "nothing was left to go on with"
-    last = subprocess.run(
-        [sys.executable, "-c", RUNNER, file, folder, "2"], check=True, capture_output=True, text=True
-    )
+    last = subprocess.run([sys.executable, "-c", RUNNER, file, folder, "2"], check=True, capture_output=True, text=True)
     assert_untouched(finished)
     kept, computed, failed = map(int, last.stdout.split())
     assert (kept + computed, failed) == (len(list(plan.cells())), 0)

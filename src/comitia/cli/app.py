@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 import typer
 
 import comitia
@@ -26,15 +29,22 @@ app = typer.Typer(
     "COMITIA_DEBUG=1 shows where an error comes from.",
 )
 
+
+def _help(command: Callable[..., None]) -> str:
+    """The docstring of a command, a line for each paragraph: terminals have widths of their own."""
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    return "\n\n".join(text if text.startswith("$") else " ".join(text.split()) for text in paragraphs)
+
+
 for command, panel in (
     (compare, "Which aggregation should I use?"),
     (report, "Which aggregation should I use?"),
     (train, "Use it"),
     (predict, "Use it"),
-    (reproduce, "The paper"),
-    (datasets, "The paper"),
+    (reproduce, "The paper and its data"),
+    (datasets, "The paper and its data"),
 ):
-    app.command(rich_help_panel=panel)(explained(command))
+    app.command(rich_help_panel=panel, help=_help(command))(explained(command))
 
 
 def _version(wanted: bool) -> None:

@@ -89,6 +89,36 @@ def means_beside(rows: pd.DataFrame, paper: pd.DataFrame) -> Iterator[MeanBeside
             )
 
 
+@dataclass(frozen=True)
+class Beyond:
+    """The mean of an aggregation that the paper does not have, beside the paper's best, in percent."""
+
+    ensemble: str
+    measure: Measure
+    method: str
+    ours: float
+    best_published: str
+    published: float
+
+
+def beyond(rows: pd.DataFrame, paper: pd.DataFrame) -> Iterator[Beyond]:
+    """Set the means of aggregations that the paper does not have beside the best that it has."""
+    for block in blocks(rows, paper=paper):
+        if block.paper is None:
+            continue
+        known = [column for column, method in enumerate(block.methods) if method in PAPER]
+        both = np.isfinite(block.paper[:, known]).all(axis=1)
+        if not both.any():
+            continue
+        means = block.paper[both][:, known].mean(axis=0)
+        best = int(means.argmax() if block.measure.higher_is_better else means.argmin())
+        for method in block.all_methods:
+            if method in PAPER:
+                continue
+            ours = float(block.values[both, block.index(method)].mean())
+            yield Beyond(block.ensemble, block.measure, method, ours, block.methods[known[best]], float(means[best]))
+
+
 def _best(block: Block, method: str) -> Claim:
     rank = block.average_ranks[block.index(method)]
     best = int(np.argmin(block.average_ranks))

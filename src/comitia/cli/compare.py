@@ -24,7 +24,8 @@ _RUNS = Path("comitia-runs")
 
 def compare(
     data: Annotated[
-        str, typer.Argument(help="An ARFF, CSV or Parquet file, or a name of [cyan]comitia datasets[/].")
+        str,
+        typer.Argument(help="An ARFF, CSV or Parquet file, or a name of [cyan]comitia datasets[/].", metavar="DATA"),
     ] = "seven-segment",
     labels: Labels = None,
     ensembles: Annotated[
@@ -68,11 +69,9 @@ def compare(
 
     [bold]Examples[/]
 
-      comitia compare
-
-      comitia compare mine.csv --labels red,green,blue
-
-      comitia compare emotions --losses f1 --ensembles ecc,ebr --folds 10
+    $ comitia compare
+    $ comitia compare mine.csv --labels red,green,blue
+    $ comitia compare emotions --losses f1 --ensembles ecc,ebr --folds 10
     """
     chosen = names("--ensembles", "ensemble", ensembles, comitia.ENSEMBLES)
     targets = names("--losses", "loss", losses, LOSS_NAMES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -19,7 +20,9 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapped(**arguments: Any) -> None:
         try:
-            command(**arguments)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                command(**arguments)
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if os.environ.get("COMITIA_DEBUG"):
                 raise
@@ -30,6 +33,10 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(1) from None
 
     return wrapped
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    messages.print(f"[yellow]note:[/] {escape(str(message))}", highlight=False, soft_wrap=True)
 
 
 def misuse(option: str, message: str) -> typer.BadParameter:

@@ -129,7 +129,7 @@ class _Lines:
 
     def __call__(self, progress: Progress) -> None:
         last = progress.done + progress.failed == progress.total
-        if progress.cell is None or (not last and progress.error is None and time.monotonic() < self._next):
+        if progress.cell is None or (not last and time.monotonic() < self._next):
             return
         self._next = time.monotonic() + _SECONDS_BETWEEN_LINES
         failed = f", {progress.failed} failed" if progress.failed else ""

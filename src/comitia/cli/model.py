@@ -22,7 +22,10 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.", r
 
 
 def train(
-    data: Annotated[str, typer.Argument(help="An ARFF, CSV or Parquet file, or a name of [cyan]comitia datasets[/].")],
+    data: Annotated[
+        str,
+        typer.Argument(help="An ARFF, CSV or Parquet file, or a name of [cyan]comitia datasets[/].", metavar="DATA"),
+    ],
     output: Output,
     labels: Labels = None,
     ensemble: Annotated[str, typer.Option(help="emodt (trees), ecc (chains) or ebr (binary relevance).")] = "ecc",
@@ -44,9 +47,8 @@ def train(
 
     [bold]Examples[/]
 
-      comitia train mine.csv --labels red,green,blue --loss f1 -o model.skops
-
-      comitia train emotions --ensemble emodt --aggregation oob -o model.skops
+    $ comitia train mine.csv --labels red,green,blue --loss f1 -o model.skops
+    $ comitia train emotions --ensemble emodt --aggregation oob -o model.skops
     """
     kind = _one("--ensemble", "ensemble", ensemble, comitia.ENSEMBLES)
     target = _one("--loss", "loss", loss, LOSS_NAMES)
@@ -78,8 +80,11 @@ def train(
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A file that [cyan]comitia train[/] has written.")],
-    data: Annotated[Path, typer.Argument(help="An ARFF, CSV or Parquet file with the columns that it was trained on.")],
+    model: Annotated[Path, typer.Argument(help="A file that [cyan]comitia train[/] has written.", metavar="MODEL")],
+    data: Annotated[
+        Path,
+        typer.Argument(help="An ARFF, CSV or Parquet file with the columns that it was trained on.", metavar="DATA"),
+    ],
     output: Output,
     proba: Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")] = False,
     as_json: AsJson = False,
@@ -91,7 +96,7 @@ def predict(
 
     [bold]Example[/]
 
-      comitia predict model.skops new.csv -o labels.csv
+    $ comitia predict model.skops new.csv -o labels.csv
     """
     import pandas as pd
 

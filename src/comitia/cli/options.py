@@ -36,7 +36,7 @@ Jobs = Annotated[
     int | None,
     typer.Option("--n-jobs", "-j", min=1, help="Number of cores to use; all by default. It changes no result."),
 ]
-Seed = Annotated[int, typer.Option(help="Another seed gives other folds and other members.")]
+Seed = Annotated[int, typer.Option(help="Seed of all that is drawn at random.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Write JSON to standard output, for programs.", rich_help_panel="Output")
 ]

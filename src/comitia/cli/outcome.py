@@ -63,7 +63,7 @@ def provenance(store: Store) -> dict[str, Any]:
         return {"plan": write_plan(store.plan)}
     cells = [store.cell_provenance(cell) for cell in store.plan.cells() if store.finished(cell)]
     return {
-        "command": sessions[-1]["command"],
+        "commands": list(dict.fromkeys(session["command"] for session in sessions)),
         "started": sessions[0]["started"],
         "seconds": sum(session["seconds"] for session in sessions),
         "starts": len(sessions),

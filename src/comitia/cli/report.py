@@ -16,7 +16,7 @@ from comitia.experiments import Store
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a run, finished or not.", metavar="RUN")],
     paper: Paper = None,
     markdown: Annotated[
         Path | None,
@@ -28,9 +28,8 @@ def report(
 
     [bold]Examples[/]
 
-      comitia report comitia-runs/compare-mine-1
-
-      comitia report comitia-runs/table2 --paper published/ --markdown table2.md
+    $ comitia report comitia-runs/compare-mine-1
+    $ comitia report comitia-runs/table2 --paper published/ --markdown table2.md
     """
     from comitia.cli.results_page import results_page
     from comitia.experiments.files import write_text

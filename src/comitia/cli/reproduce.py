@@ -47,17 +47,16 @@ def reproduce(
     """Run the paper's experiments again, or any plan.
 
     [cyan]table2[/]: EMODT, ECC and EBR with 50 members, 10-fold cross-validation on eight datasets.
+
     [cyan]figure2[/]: EMODT with 1 to 100 members, ten times 10-fold, on four datasets.
 
     A part that was run is not run again when the rest is: parts and the whole share one folder.
 
     [bold]Examples[/]
 
-      comitia reproduce table2 --datasets emotions,flags --folds 2
-
-      comitia reproduce table2 --paper published/
-
-      comitia reproduce comitia-runs/compare-mine-1/plan.toml --output again
+    $ comitia reproduce table2 --datasets emotions,flags --folds 2
+    $ comitia reproduce table2 --paper published/
+    $ comitia reproduce comitia-runs/compare-mine-1/plan.toml --output again
     """
     chosen = _read(plan)
     cells = chosen.select(

@@ -17,6 +17,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     "unknown loss 'auc'. There are: hamming, f1."
     """
     names = list(known)
-    close = get_close_matches(name.lower(), names, n=1)
+    close = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     guess = f": did you mean {close[0]!r}?" if close else "."
     return f"unknown {kind} {name!r}{guess} There are: {', '.join(names)}."

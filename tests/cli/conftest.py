@@ -1,0 +1,64 @@
+"""The command line called from within, and small data for it."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from comitia.cli.app import app
+from comitia.datasets import Dataset, make_joint
+
+LABELS = ("y0", "y1", "y2")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def said(self) -> str:
+        """Everything on one line: terminals break lines where they like."""
+        plain = (self.out + self.err).replace("│", " ").replace("\u00a0", " ")
+        return " ".join(plain.split())
+
+
+def comitia(*arguments) -> Ended:
+    ended = CliRunner(env={"COLUMNS": "120", "COMITIA_DATA": "", "COMITIA_DEBUG": ""}).invoke(
+        app, [str(argument) for argument in arguments]
+    )
+    if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+        raise ended.exception
+    return Ended(ended.exit_code, ended.stdout, ended.stderr)
+
+
+@pytest.fixture(scope="session")
+def joint() -> Dataset:
+    return make_joint(150, 4, 3, dependence=0.7, random_state=1).dataset
+
+
+@pytest.fixture(scope="session")
+def joint_csv(joint, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "joint.csv"
+    header = ",".join([*joint.feature_names, *joint.label_names])
+    formats = ["%.17g"] * joint.n_features + ["%d"] * joint.n_labels
+    np.savetxt(path, np.hstack([joint.X, joint.Y]), fmt=formats, delimiter=",", header=header, comments="")
+    return path
+
+
+@pytest.fixture(scope="session")
+def compared(joint_csv, tmp_path_factory) -> tuple[Ended, Path]:
+    """A comparison on a small file: how it ended and its folder."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    few = ("--members", 12, "--folds", 3, "--ensembles", "emodt,ebr", "--n-jobs", 1)
+    return comitia("compare", joint_csv, "--labels", "y*", *few, "--output", folder), folder

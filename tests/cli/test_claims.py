@@ -1,0 +1,78 @@
+"""The paper's conclusions and means, held against rows whose outcome is known."""
+
+import pandas as pd
+import pytest
+
+from comitia.cli.claims import PAPER, beyond, claims, means_beside
+from comitia.cli.results_page import results_page
+from comitia.experiments import Store, read_plan
+from comitia.report import Run
+from comitia.report.paper import read_paper
+
+
+def as_rows(paper: pd.DataFrame, **changes) -> pd.DataFrame:
+    """The paper's own values as if they were the rows of a run of one fold."""
+    rows = paper.assign(repeat=0, fold=0, pool="mean", n_test=100, **changes)
+    return rows if "size" in rows else rows.assign(size=50)
+
+
+@pytest.fixture(scope="module")
+def paper(shared_paper) -> pd.DataFrame:
+    return read_paper(shared_paper / "table2.csv")
+
+
+def test_the_papers_own_values_support_its_conclusions(paper):
+    found = claims(as_rows(paper))
+    assert len(found) == 3 * 6
+    assert [claim for claim in found if not claim.holds] == []
+
+
+def test_the_papers_own_values_are_no_worse_than_the_papers(paper):
+    lines = list(means_beside(as_rows(paper), paper))
+    assert {line.method for line in lines} == set(PAPER)
+    assert all(line.holds and line.ours == pytest.approx(line.published) and line.allowed == 1 for line in lines)
+
+
+def test_values_that_are_worse_by_more_than_a_point_are_told(paper):
+    lines = list(means_beside(as_rows(paper.assign(value=(paper["value"] + 0.0101).clip(upper=1.0))), paper))
+    worse = {line.measure.loss for line in lines if not line.holds}
+    assert worse == {"hamming", "f1"}  # subset 0/1 loss is at its worst already on some datasets
+    assert all(abs(line.ours - line.published) < 1.02 for line in lines)
+
+
+def test_a_conclusion_that_does_not_hold_says_who_is_better(paper):
+    swapped = paper.assign(aggregation=paper["aggregation"].replace({"ctp": "gmv", "gmv": "ctp"}))
+    found = {claim.sentence: claim for claim in claims(as_rows(swapped)) if claim.ensemble == "ecc"}
+    claim = found["F1-measure: CTP has the best average rank"]
+    assert not claim.holds
+    assert "GMV has 1." in claim.because
+
+
+def test_what_the_paper_does_not_have_stands_beside_its_best(paper):
+    new = paper[paper["aggregation"] == "ctp"].assign(aggregation="ptc-mbr")
+    lines = [line for line in beyond(as_rows(pd.concat([paper, new])), paper) if line.measure.loss == "f1"]
+    assert [(line.method, line.best_published) for line in lines] == [("ptc-mbr", "ctp")] * 3
+    assert all(line.ours == pytest.approx(line.published) for line in lines)
+
+
+def test_a_page_of_table_2_has_conclusions_means_and_differences(paper, tmp_path):
+    run = Run(as_rows(paper), title="Again", paper=paper)
+    page = results_page(run, Store.create(tmp_path, read_plan("table2")))
+    assert page.startswith("# Again\n")
+    assert "## The paper's conclusions" in page
+    assert "**no**" not in page
+    assert "(+0.00)" in page
+    assert "min_samples_leaf=" in page
+    assert page.count("\n## ") == 3 + 3
+
+
+def test_a_page_of_figure_2_has_a_table_for_each_dataset_and_measure(shared_paper, tmp_path):
+    paper = read_paper(shared_paper / "figure2.csv")
+    moved = paper.assign(value=(paper["value"] + 0.001).clip(upper=1.0))
+    page = results_page(Run(as_rows(moved), paper=paper), Store.create(tmp_path, read_plan("figure2")))
+    assert page.count("\n#### EMODT on ") == 4 * 3
+    assert "| Members | 1 | 5 | 10 | 20 |" in page
+    assert "(+0.10)" in page
+    assert "(-0.10)" in page  # F1 is shown as itself, not as a loss
+    assert "| EMODT | Subset 0/1 loss | PTC-mode |" in page
+    assert "### Mean distance from the paper's values, in points" in page

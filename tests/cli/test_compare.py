@@ -1,0 +1,126 @@
+"""`comitia compare` and `comitia report`: from a file to a table, a recommendation and a report."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from comitia.experiments import Store, parse_plan
+from tests.cli.conftest import LABELS, comitia
+
+FEW = ("--members", 5, "--folds", 2, "--ensembles", "ebr", "--losses", "f1", "--aggregations", "gmv,ctp", "-j", 1)
+
+
+def test_a_comparison_shows_tables_with_ranks_and_a_recommendation(compared):
+    ended, _ = compared
+    assert ended.code == 0
+    for words in (
+        "joint: 150 instances, 4 features, 3 labels",
+        "Hamming loss in percent, lower is better",
+        "F1-measure in percent, higher is better",
+        "CTP-joint",
+        "Mean ± standard error over the folds, rank.",
+        "Recommendation",
+    ):
+        assert words in ended.said
+    assert "Subset 0/1 loss: E" in ended.said  # the advice names an ensemble
+
+
+def test_a_comparison_ends_by_naming_its_folder_and_the_report(compared):
+    ended, folder = compared
+    *_, results, report = ended.out.strip().splitlines()
+    assert results == f"results: {folder}"
+    assert report == f"report:  {folder / 'report.html'}"
+    assert (folder / "report.html").is_file()
+
+
+def test_the_folder_has_the_rows_and_the_plan_that_was_run(compared):
+    _, folder = compared
+    store = Store.read(folder)
+    assert parse_plan((folder / "plan.toml").read_text()) == store.plan
+    assert store.plan.datasets[0].labels == LABELS
+    assert pd.read_parquet(folder / "rows.parquet").to_dict("records") == store.rows()
+
+
+def test_the_same_command_on_a_finished_folder_computes_nothing(compared, joint_csv):
+    ended, folder = compared
+    before = {path: path.stat().st_mtime_ns for path in (folder / "cells").iterdir()}
+    few = ("--members", 12, "--folds", 3, "--ensembles", "emodt,ebr", "--n-jobs", 2)
+    again = comitia("compare", joint_csv, "--labels", "y*", *few, "--output", folder)
+    assert (again.code, again.out) == (0, ended.out)
+    assert {path: path.stat().st_mtime_ns for path in (folder / "cells").iterdir()} == before
+
+
+def test_a_folder_of_another_comparison_is_refused(compared, joint_csv):
+    _, folder = compared
+    ended = comitia("compare", joint_csv, "--labels", "y*", "--folds", 4, "--output", folder)
+    assert ended.code == 1
+    assert "holds results of a different plan" in ended.said
+    assert "folds: 3 in the folder, 4 now" in ended.said
+
+
+def test_json_is_all_that_is_written_to_standard_output(joint_csv, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = comitia("compare", joint_csv, "-l", "y0,y1", "-l", "y2", *FEW, "--json")
+    assert ended.code == 0
+    assert ended.json["folder"] == str(Path("comitia-runs", "compare-joint-1"))
+    assert {(row["aggregation"], row["loss"]) for row in ended.json["results"]} == {("gmv", "f1"), ("ctp", "f1")}
+    assert all(0 <= row["percent"] <= 100 for row in ended.json["results"])
+    (advice,) = ended.json["recommendations"]
+    assert (advice["loss"], advice["ensemble"]) == ("f1", "ebr")
+    assert advice["aggregation"] in advice["text"].lower()
+
+
+def test_a_run_without_a_folder_takes_the_next_number(tmp_path, monkeypatch):
+    from comitia.cli.compare import _new_folder
+
+    monkeypatch.chdir(tmp_path)
+    assert [str(_new_folder("a b")) for _ in range(2)] == [
+        os.path.join("comitia-runs", f"compare-{'a-b-c8687a08'}-{number}") for number in (1, 2)
+    ]
+
+
+def test_a_report_is_written_anew_with_a_page_in_markdown(compared, tmp_path):
+    ended, folder = compared
+    (folder / "report.html").unlink()
+    again = comitia("report", folder, "--markdown", tmp_path / "page.md")
+    assert again.code == 0
+    assert (folder / "report.html").is_file()
+    assert "Recommendation" in again.out
+    page = (tmp_path / "page.md").read_text()
+    assert "| seed | 0;" in page
+    assert "| command | `comitia " in page
+    assert "## F1-measure" in page
+    assert "n_estimators=12" in page
+
+
+def test_a_report_of_a_folder_without_results_says_so(tmp_path, compared):
+    ended = comitia("report", tmp_path)
+    assert (ended.code, "it has no plan.toml" in ended.said) == (1, True)
+    Store.create(tmp_path / "begun", Store.read(compared[1]).plan)
+    ended = comitia("report", tmp_path / "begun")
+    assert (ended.code, "has no results yet" in ended.said) == (1, True)
+
+
+@pytest.mark.slow
+def test_the_first_command_of_the_readme_draws_the_digits(tmp_path):
+    """As a user types it, only with fewer members and folds."""
+    ended = subprocess.run(
+        [sys.executable, "-c", "from comitia.cli import main; main()", "compare", "-m", "5", "--folds", "2"],
+        cwd=tmp_path,
+        env=os.environ | {"COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "seven-segment: 1,797 instances, 64 features, 7 labels" in ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+    assert "15 cells" in ended.stderr or "6 of 6 cells" in ended.stderr
+    folder = tmp_path / "comitia-runs" / "compare-seven-segment-1"
+    assert ended.stdout.splitlines()[-1] == "report:  comitia-runs/compare-seven-segment-1/report.html"
+    assert (folder / "figures" / "digits.svg").is_file()
+    assert json.loads((folder / "digits.json").read_text())["loss"] == "subset01"

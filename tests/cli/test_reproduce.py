@@ -1,0 +1,68 @@
+"""`comitia reproduce` and `comitia datasets`."""
+
+import pytest
+
+from comitia.experiments import DataSource, EnsembleSetting, Plan, Store, write_plan
+from tests.cli.conftest import LABELS, comitia
+
+
+@pytest.fixture
+def plan_file(joint_csv, tmp_path):
+    plan = Plan(
+        "mine",
+        (DataSource("joint", str(joint_csv), LABELS), DataSource("gone", str(tmp_path / "gone.csv"), LABELS)),
+        (EnsembleSetting("emodt", {"n_estimators": 12}),),
+        losses=("subset01",),
+        aggregations=("gmv", "ptc-mode"),
+        sizes=(4, 12),
+        folds=2,
+    )
+    path = tmp_path / "mine.toml"
+    path.write_text(write_plan(plan))
+    return path
+
+
+def test_a_part_of_a_plan_is_run_and_the_rest_later_with_failures_told(plan_file, tmp_path):
+    folder = tmp_path / "run"
+    part = comitia("reproduce", plan_file, "--datasets", "joint", "-j", 1, "-o", folder, "--json")
+    assert part.code == 0
+    assert (part.json["cells"], part.json["computed"], part.json["failures"]) == (2, 2, [])
+    rest = comitia("reproduce", plan_file, "-j", 1, "-o", folder)
+    assert rest.code == 1
+    assert "2 of 4 cells failed" in rest.said
+    assert "gone.emodt.r0.f0, gone.emodt.r0.f1" in rest.said
+    assert "gone.csv is neither a file nor a dataset of the catalogue" in rest.said
+    assert "Subset 0/1 loss in percent" in rest.said
+    assert Store.read(folder).provenance()["sessions"][0]["cells"] == 2
+
+
+def test_a_plan_of_which_nothing_succeeds_ends_with_the_errors(plan_file, tmp_path):
+    ended = comitia("reproduce", plan_file, "--datasets", "gone", "-j", 1, "-o", tmp_path / "run")
+    assert ended.code == 1
+    assert "2 of 2 cells failed" in ended.said
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
+def test_a_mistake_in_a_plan_is_told_with_its_file(plan_file, tmp_path):
+    plan_file.write_text("flods = 3\n" + plan_file.read_text())
+    ended = comitia("reproduce", plan_file, "-o", tmp_path / "run")
+    assert ended.code == 1
+    assert "mine.toml: unknown entry 'flods': did you mean 'folds'?" in ended.said
+
+
+def test_datasets_are_listed_with_their_sizes():
+    ended = comitia("datasets")
+    assert ended.code == 0
+    assert "seven-segment 1,797 64 7 built in" in ended.said
+    assert "mediamill 43,907 120 101 can be downloaded" in ended.said
+    assert "mediamill-2000 1,999 120 101 only from a data folder" in ended.said
+    assert {"name", "instances", "features", "labels", "where"} == set(comitia("datasets", "--json").json[0])
+
+
+def test_datasets_in_a_folder_are_found_there(shared_data):
+    ended = comitia("datasets", "--data-home", shared_data, "--fetch", "flags", "--json")
+    assert ended.code == 0
+    where = {row["name"]: row["where"] for row in ended.json}
+    assert where["flags"] == "in the data folder"
+    assert where["mediamill"] == "can be downloaded"
+    assert "Dataset(name='flags', n=194" in ended.err
