@@ -79,13 +79,12 @@ def test_a_run_without_a_folder_takes_the_next_number(tmp_path, monkeypatch):
     from comitia.cli.compare import _new_folder
 
     monkeypatch.chdir(tmp_path)
-    assert [str(_new_folder("a b")) for _ in range(2)] == [
-        os.path.join("comitia-runs", f"compare-{'a-b-c8687a08'}-{number}") for number in (1, 2)
-    ]
+    runs = Path("comitia-runs")
+    assert [_new_folder("mine") for _ in range(2)] == [runs / "compare-mine-1", runs / "compare-mine-2"]
 
 
 def test_a_report_is_written_anew_with_a_page_in_markdown(compared, tmp_path):
-    ended, folder = compared
+    _, folder = compared
     (folder / "report.html").unlink()
     again = comitia("report", folder, "--markdown", tmp_path / "page.md")
     assert again.code == 0
@@ -119,7 +118,7 @@ def test_the_first_command_of_the_readme_draws_the_digits(tmp_path):
     assert ended.returncode == 0, ended.stderr
     assert "seven-segment: 1,797 instances, 64 features, 7 labels" in ended.stdout
     assert max(map(len, ended.stdout.splitlines())) <= 80
-    assert "15 cells" in ended.stderr or "6 of 6 cells" in ended.stderr
+    assert "6 of 6 cells" in ended.stderr
     folder = tmp_path / "comitia-runs" / "compare-seven-segment-1"
     assert ended.stdout.splitlines()[-1] == "report:  comitia-runs/compare-seven-segment-1/report.html"
     assert (folder / "figures" / "digits.svg").is_file()

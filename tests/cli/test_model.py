@@ -84,7 +84,7 @@ def test_a_model_of_nominal_features_predicts_after_it_was_saved(kind, joint, tm
 @pytest.mark.parametrize("kind", ENSEMBLES)
 @pytest.mark.parametrize("oob", [False, True])
 def test_a_model_is_made_of_trusted_types_alone(kind, oob, joint):
-    classifier = ENSEMBLES[kind](n_estimators=12, oob_score=oob, random_state=0).fit(joint.X, joint.Y)
+    classifier = ENSEMBLES[kind](n_estimators=20, oob_score=oob, random_state=0).fit(joint.X, joint.Y)
     assert set(skops.io.get_untrusted_types(data=skops.io.dumps(classifier))) <= set(TRUSTED)
 
 

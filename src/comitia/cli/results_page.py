@@ -68,10 +68,8 @@ def _conclusions(run: Run) -> str:
             [sentence]
             + [f"{'yes' if answers[name].holds else '**no**'}: {answers[name].because}" for name in ensembles]
         )
-    return (
-        "## The paper's conclusions\n\nAverage ranks among the paper's five aggregations, 1 is best.\n\n"
-        + markdown_table(["", *map(title, ensembles)], rows)
-    )
+    table = markdown_table(["", *map(title, ensembles)], rows)
+    return f"## The paper's conclusions\n\nAverage ranks among the paper's five aggregations, 1 is best.\n\n{table}"
 
 
 def _means(run: Run) -> Iterator[str]:
