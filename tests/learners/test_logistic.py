@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from comitia.learners import _logistic_blocks
 from comitia.learners._logistic_kernels import add_rows, advance, multiply_rows, residuals32, residuals64
-from comitia.learners._logistic_solver import MEMORY, Objectives, State, inverse, padded
+from comitia.learners._logistic_solver import MEMORY, Objectives, State, metric_of, padded
 from comitia.learners.logistic import fit_logistic, predict_logistic
 
 
@@ -239,9 +239,10 @@ def test_directions_are_those_of_bfgs_with_explicit_matrices():
     design = np.hstack([X, np.ones((len(X), 1))])
     penalty = np.append(np.ones(X.shape[1]), 0.0)
     objectives = Objectives(design, np.ones(len(X)), padded(Y), penalty, None)
-    metric = inverse(np.diag(penalty) + 0.1 * design.T @ design)[None]
+    hessian = np.diag(penalty) + 0.1 * design.T @ design
+    metric = metric_of(hessian)[None]
     state = State.starting(np.zeros((3, 13)))
-    matrices = [metric[0].astype(np.float64)] * 3
+    matrices = [np.linalg.inv(hessian)] * 3
     for _ in range(MEMORY):
         before = state.point.copy(), state.gradient.copy(), state.iterations.copy()
         state.trial_objective[:], state.trial_gradient[:] = objectives.at(state.trial)

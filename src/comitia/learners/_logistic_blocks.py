@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from comitia.learners._logistic_kernels import CONVERGED
-from comitia.learners._logistic_solver import Objectives, Solutions, inverse, minimise, padded
+from comitia.learners._logistic_kernels import CONVERGED, apply_metric
+from comitia.learners._logistic_solver import Objectives, Solutions, metric_of, minimise, padded
 
 Array = NDArray[Any]
 
@@ -72,12 +72,13 @@ class Problems:
         weights = self.weights[:, self.weight_of[block[0]]]
         targets = self.target_of[block]
         free = None if self.free is None else self.free[block]
-        start, metric, metric_of = anchors.for_problems(targets, free)
+        start, metric, of = anchors.for_problems(targets, free)
         limit = max_iter if anchors.diagonal else min(PATIENCE, max_iter)
         fast = self._objectives(self.single, weights, targets, free)
-        solved = minimise(fast, start, metric, metric_of, tol / 2, limit)
+        solved = minimise(fast, start, metric, of, tol / 2, limit)
         exact = self._objectives(self.double, weights, targets, free)
-        solved = minimise(exact, solved.point, metric, metric_of, tol, limit, solved.iterations)
+        _return_to_base(solved, exact)
+        solved = minimise(exact, solved.point, metric, of, tol, limit, solved.iterations)
         for _ in range(0, max_iter, limit):
             left = np.flatnonzero(solved.status != CONVERGED)
             if len(left) == 0:
@@ -110,12 +111,13 @@ class Problems:
         everything = self._objectives(self.single, weights, targets[:0], None)
         moments = everything.second_moments(everything.weights, diagonal)
         matrices = np.zeros((T, 2 if diagonal else D, D), dtype=np.float32)
-        anchors = Anchors(targets, np.zeros((T, D)), matrices, inverted=free is None)
+        anchors = Anchors(targets, np.zeros((T, D)), matrices, factored=free is None)
 
         def anchor(block: Array) -> None:
             part = None if free is None else free[block]
             objectives = self._objectives(self.single, weights, targets[block], part)
-            points, base = objectives.at_base_rate(len(block), moments)
+            rates, points = objectives.base_rates(len(block))
+            base = objectives.penalised((rates * (1 - rates))[:, None, None] * moments)
             hessians = iter(base)
             if shared:
                 metric = objectives.metrics(base)
@@ -124,7 +126,7 @@ class Problems:
                 hessians = objectives.hessians(points, diagonal)
             anchors.points[block] = points
             for at, hessian in zip(block, hessians, strict=True):
-                anchors.matrices[at] = inverse(hessian) if anchors.inverted else hessian
+                anchors.matrices[at] = metric_of(hessian) if anchors.factored else hessian
 
         _each(anchor, _cut(np.arange(T), ANCHOR_BLOCK), threads)
         return anchors
@@ -140,14 +142,14 @@ class Anchors:
         Sorted.
     points : float64 array of shape (T, D)
     matrices : float32 array of shape (T, D, D), or (T, 2, D) for compact ones
-    inverted : bool
-        Whether ``matrices`` are the inverses, which serve every problem that has no mask.
+    factored : bool
+        Whether ``matrices`` are metrics, which serve every problem that has no mask.
     """
 
     targets: Array
     points: Array
     matrices: Array
-    inverted: bool
+    factored: bool
 
     @property
     def diagonal(self) -> bool:
@@ -163,12 +165,26 @@ class Anchors:
         points = self.points[at]
         if free is None:
             return points, self.matrices, at
-        metric = np.stack([inverse(self.matrices[a], f) for a, f in zip(at, free, strict=True)])
+        metric = np.stack([metric_of(self.matrices[a], f) for a, f in zip(at, free, strict=True)])
         starts = np.where(free, points, 0.0)
         if not self.diagonal:
+            shift = np.empty(points.shape[1])
             for p, a in enumerate(at):
-                starts[p] += metric[p] @ (self.matrices[a] @ np.where(free[p], 0.0, points[p]))
+                pull = self.matrices[a] @ np.where(free[p], 0.0, points[p])
+                apply_metric(metric[p], np.where(free[p], pull, 0.0), shift)
+                starts[p] += shift
         return starts, metric, np.arange(len(at))
+
+
+def _return_to_base(solved: Solutions, objectives: Objectives) -> None:
+    """Put problems that got lost, above the objective of predicting the base rate, back to that."""
+    lost = np.flatnonzero(solved.status != CONVERGED)
+    if len(lost) == 0:
+        return
+    own = objectives.only(lost)
+    _, points = own.base_rates(len(lost))
+    worse = ~(own.at(solved.point[lost])[0] < own.at(points)[0])
+    solved.point[lost[worse]] = points[worse]
 
 
 def _cut(items: Array, size: int) -> list[Array]:

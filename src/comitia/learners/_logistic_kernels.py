@@ -197,11 +197,11 @@ def _aim(state: Any, p: int, metric: Any) -> None:
         # The curvature met last along a step sets the scale of a metric.
         slot = (stored - 1) % size
         change = state.changes[p, slot].astype(np.float64)
-        _apply(metric, change, direction)
+        apply_metric(metric, change, direction)
         scale = state.curvature[p, slot] / _dot(change, direction)
     else:
         scale = 1.0
-    _apply(metric, aim, direction)
+    apply_metric(metric, aim, direction)
     for j in range(features):
         direction[j] *= scale
     for back in range(kept - 1, -1, -1):
@@ -211,15 +211,16 @@ def _aim(state: Any, p: int, metric: Any) -> None:
     state.slope[p] = _dot(state.gradient[p], direction)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def _apply(metric: Any, vector: Any, out: Any) -> None:
-    """Fill ``out`` with the product of a metric, a matrix or a compact one, and a vector."""
+@numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+def apply_metric(metric: Any, vector: Any, out: Any) -> None:
+    """Fill ``out`` with H⁻¹ times a vector, where H is given by its Cholesky factor (D, D) or compactly (2, D)."""
     features = vector.size
-    out[:] = 0
     if metric.shape[0] == features:
         for i in range(features):
-            if vector[i] != 0:
-                _add(out, vector[i], metric[i])
+            out[i] = (vector[i] - _dot(metric[i, :i], out[:i])) / metric[i, i]
+        for i in range(features - 1, -1, -1):
+            out[i] /= metric[i, i]
+            _add(out[:i], -out[i], metric[i, :i])
         return
     # A diagonal in coordinates in which the intercept is sheared off the coefficients.
     last = features - 1

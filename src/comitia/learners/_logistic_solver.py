@@ -97,23 +97,31 @@ class Objectives:
                 gradients[problems] += scores[:, :P].T @ self.design[chunk]
             values[problems] += losses[:P]
 
-    def at_base_rate(self, P: int, moments: Array) -> tuple[Array, Array]:
-        """Return P points (P, D) without coefficients, the intercept at its best, and the Hessians there.
+    def base_rates(self, P: int) -> tuple[Array, Array]:
+        """Return the shares (P,) of positive targets and the points (P, D) that predict them for every row.
 
-        ``moments`` are the `second_moments` of the weights.
+        Without an intercept the share is taken for 1/2 and the point is zero.
         """
         points = np.zeros((P, len(self.penalty)))
-        rate = np.full(P, 0.5)
+        rates = np.full(P, 0.5)
         if self.penalty[-1] == 0:
-            rate = self.weights @ self.targets[:, :P] / self.weights.sum(dtype=np.float64)
-            points[:, -1] = np.log(rate / (1 - rate))
-        return points, self._penalised((rate * (1 - rate))[:, None, None] * moments)
+            rates = self.weights @ self.targets[:, :P] / self.weights.sum(dtype=np.float64)
+            points[:, -1] = np.log(rates / (1 - rates))
+        return rates, points
+
+    def penalised(self, moments: Array) -> Array:
+        """Return second moments plus the second derivatives of the penalty."""
+        D = len(self.penalty)
+        compact = moments.shape[-2] < D
+        penalty = np.stack([self.penalty, np.zeros(D)]) if compact else np.diag(self.penalty)
+        total: Array = moments + penalty
+        return total
 
     def hessians(self, points: Array, diagonal: bool) -> Iterator[Array]:
         """Yield the second derivatives of each problem at its point: as a matrix or, compactly, a diagonal."""
         for point in points:
             shrunk = np.exp(-np.abs(self.design @ point.astype(self.design.dtype)))
-            yield self._penalised(self.second_moments(self.weights * shrunk / (1 + shrunk) ** 2, diagonal))
+            yield self.penalised(self.second_moments(self.weights * shrunk / (1 + shrunk) ** 2, diagonal))
 
     def second_moments(self, weights: Array, diagonal: bool) -> Array:
         """Return Xᵀ diag(weights) X (D, D) in double precision, or two rows of it.
@@ -133,18 +141,11 @@ class Objectives:
             total += scaled.T @ scaled
         return total
 
-    def _penalised(self, moments: Array) -> Array:
-        D = len(self.penalty)
-        compact = moments.shape[-2] < D
-        penalty = np.stack([self.penalty, np.zeros(D)]) if compact else np.diag(self.penalty)
-        penalised: Array = moments + penalty
-        return penalised
-
     def metrics(self, hessians: Iterable[Array]) -> Array:
-        """Return the inverse of each problem's Hessian among its free coefficients."""
+        """Return the metric of each problem's Hessian among its free coefficients."""
         if self.free is None:
-            return np.stack([inverse(hessian) for hessian in hessians])
-        return np.stack([inverse(hessian, free) for hessian, free in zip(hessians, self.free, strict=True)])
+            return np.stack([metric_of(hessian) for hessian in hessians])
+        return np.stack([metric_of(hessian, free) for hessian, free in zip(hessians, self.free, strict=True)])
 
 
 def padded(targets: Array) -> Array:
@@ -155,31 +156,31 @@ def padded(targets: Array) -> Array:
     return result
 
 
-def inverse(hessian: Array, free: Array | None = None) -> Array:
-    """Return the inverse (single precision) of a Hessian, zero outside the free coordinates.
+def metric_of(hessian: Array, free: Array | None = None) -> Array:
+    """Return what `apply_metric` needs to multiply with the inverse of a Hessian, in single precision.
 
-    A compact Hessian (2, D), its diagonal h and the intercept's column c, is inverted as if the coefficients
-    were independent of each other once the intercept b is replaced by b + c·w / h_b, which makes it independent
-    of them: the result holds 1 / (h - c² / h_b) and the shear c / h_b.
+    For a matrix that is its Cholesky factor, which stays positive definite when it is rounded.  A compact
+    Hessian (2, D), its diagonal h and the intercept's column c, is inverted as if the coefficients were
+    independent of each other once the intercept b is replaced by b + c·w / h_b, which makes it independent of
+    them: the result holds 1 / (h - c² / h_b) and the shear c / h_b.  Coordinates that are not free are left out.
     """
     D = hessian.shape[1]
     kept = np.arange(D) if free is None else np.flatnonzero(free)
-    result = np.zeros(hessian.shape, dtype=np.float32)
     if len(hessian) < D:
         diagonal, column = hessian.astype(np.float64)
         shear = column / diagonal[-1]
         shear[-1] = 0
-        result[0, kept] = 1 / (diagonal - shear * column)[kept]
-        result[1, kept] = shear[kept]
-        return result
-    block = hessian[np.ix_(kept, kept)]
-    factor, failed = lapack.dpotrf(block, lower=1)
-    if failed:  # rounding made it indefinite: its diagonal still knows the scales
-        result[kept, kept] = 1 / np.diagonal(block)
-        return result
-    lower, _ = lapack.dpotri(factor, lower=1)
-    lower = np.tril(lower)
-    result[np.ix_(kept, kept)] = lower + np.tril(lower, -1).T
+        compact = np.zeros((2, D), dtype=np.float32)
+        compact[0, kept] = 1 / (diagonal - shear * column)[kept]
+        compact[1, kept] = shear[kept]
+        return compact
+    result = np.eye(D, dtype=np.float32)
+    if len(kept):
+        block = hessian[np.ix_(kept, kept)].astype(np.float64)
+        factor, failed = lapack.dpotrf(block, lower=1)
+        if failed:  # rounding made it indefinite: its diagonal still knows the scales
+            factor = np.diag(np.sqrt(np.diagonal(block)))
+        result[np.ix_(kept, kept)] = np.tril(factor)
     return result
 
 
@@ -243,12 +244,12 @@ def minimise(
     objectives: Objectives,
     start: Array,
     metric: Array,
-    metric_of: Array,
+    of: Array,
     tol: float,
     max_iter: int,
     steps: Array | int = 0,
 ) -> Solutions:
-    """Minimise every objective from its row of ``start``; ``metric[metric_of[p]]`` is about H⁻¹ of problem p.
+    """Minimise every objective from its row of ``start``; ``metric[of[p]]`` is the metric of problem p.
 
     A problem has converged when the bound of its gap, Σ_j g_j² / 2λ_j over the coefficients plus |g| of the
     intercept, is at most ``tol`` times its objective.  Problems that are done are no longer evaluated.
@@ -260,7 +261,7 @@ def minimise(
     problems = np.arange(len(start))
     for _ in range(max_iter):
         state.trial_objective[problems], state.trial_gradient[problems] = objectives.at(state.trial[problems])
-        advance(state, metric, metric_of, objectives.penalty, tol, slack, attempts)
+        advance(state, metric, of, objectives.penalty, tol, slack, attempts)
         running = state.status[problems] == RUNNING
         if not running.any():
             break
