@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ Array = NDArray[Any]
 # The layout of the blocks decides the last bits of a result, so it does not depend on the number of threads.
 BLOCK = 128  # problems solved together
 SPARSE_BLOCK = 256
+BLOCK_ENTRIES = 2**24  # of the metrics of a block, where masks give each problem its own
 ANCHOR_BLOCK = 64
 ANCHOR_LIMIT = 1000
 MATRIX_FEATURES = 512  # up to here second derivatives are a matrix, beyond only its diagonal
@@ -64,6 +65,8 @@ class Problems:
         order = np.argsort(self.weight_of, kind="stable")
         columns = np.split(order, np.flatnonzero(np.diff(self.weight_of[order])) + 1)
         size = SPARSE_BLOCK if sp.issparse(self.double) else BLOCK
+        if self.free is not None and not anchors.diagonal:
+            size = min(size, max(1, BLOCK_ENTRIES // anchors.matrices[0].size))
         _each(solve_block, [block for column in columns for block in _cut(column, size)], threads)
         return solved
 
@@ -76,7 +79,7 @@ class Problems:
         limit = max_iter if anchors.diagonal else min(PATIENCE, max_iter)
         fast = self._objectives(self.single, weights, targets, free)
         solved = minimise(fast, start, metric, of, tol / 2, limit)
-        exact = self._objectives(self.double, weights, targets, free)
+        exact = replace(fast, **self._rows(self.double, weights))
         _return_to_base(solved, exact)
         solved = minimise(exact, solved.point, metric, of, tol, limit, solved.iterations)
         for _ in range(0, max_iter, limit):
@@ -91,11 +94,16 @@ class Problems:
         return solved
 
     def _objectives(self, design: Any, weights: Array, targets: Array, free: Array | None) -> Objectives:
+        columns = self.targets[np.ix_(np.flatnonzero(weights), targets)]
+        return Objectives(**self._rows(design, weights), targets=padded(columns), penalty=self.penalty, free=free)
+
+    def _rows(self, design: Any, weights: Array) -> dict[str, Any]:
+        """Return the rows of positive weight, and their weights in the precision of the design matrix."""
         rows = np.flatnonzero(weights)
-        everything = len(rows) == len(weights)
-        design = design if everything else design[rows]
-        columns = (self.targets if everything else self.targets[rows])[:, targets]
-        return Objectives(design, weights[rows].astype(design.dtype), padded(columns), self.penalty, free)
+        return {
+            "design": design if len(rows) == len(weights) else design[rows],
+            "weights": weights[rows].astype(design.dtype),
+        }
 
     def _anchors(self, tol: float, threads: int) -> Anchors:
         """Solve each target under the mean of the weights, unless too few problems share it to gain by that."""

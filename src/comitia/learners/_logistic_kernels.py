@@ -94,10 +94,10 @@ def add_rows(indptr: Any, indices: Any, data: Any, rows: Any, into: Any) -> None
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def advance(state: Any, metric: Any, metric_of: Any, penalty: Any, tol: float, slack: float, attempts: int) -> None:
+def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: float, attempts: int) -> None:
     """Take the values at the trial points in, and propose the next trial point of every running problem.
 
-    Limited-memory BFGS whose initial matrix is a metric of the problem's own.  A step is accepted when the
+    Limited-memory BFGS whose initial matrix is the metric ``metric[of[p]]``.  A step is accepted when the
     objective has not risen by more than the share ``slack`` (rounding) and the slope along the direction
     has shrunk (the approximate Wolfe conditions of Hager and Zhang, 2005); otherwise the zero of the slope,
     which increases along a line because the objective is convex, is bracketed.
@@ -115,10 +115,10 @@ def advance(state: Any, metric: Any, metric_of: Any, penalty: Any, tol: float, s
             if state.bound[p] <= tol * state.objective[p]:
                 state.status[p] = CONVERGED
                 continue
-            _aim(state, p, metric[metric_of[p]])
+            _aim(state, p, metric[of[p]])
             if not state.slope[p] < 0:
                 state.stored[p] = 0
-                _aim(state, p, metric[metric_of[p]])
+                _aim(state, p, metric[of[p]])
             if not state.slope[p] < 0:
                 state.status[p] = STALLED
                 continue

@@ -105,8 +105,10 @@ class Objectives:
         points = np.zeros((P, len(self.penalty)))
         rates = np.full(P, 0.5)
         if self.penalty[-1] == 0:
-            rates = self.weights @ self.targets[:, :P] / self.weights.sum(dtype=np.float64)
-            points[:, -1] = np.log(rates / (1 - rates))
+            weights = self.weights.astype(np.float64)
+            positive, total = weights @ self.targets[:, :P], weights.sum()
+            rates = positive / total
+            points[:, -1] = np.log(positive / (total - positive))
         return rates, points
 
     def penalised(self, moments: Array) -> Array:
@@ -130,9 +132,12 @@ class Objectives:
         """
         D = len(self.penalty)
         if diagonal:
-            squares = self.design.multiply(self.design) if sp.issparse(self.design) else self.design**2
+            if sp.issparse(self.design):
+                squares = self.design.multiply(self.design).T @ weights
+            else:
+                squares = np.einsum("ij,ij,i->j", self.design, self.design, weights)
             column = self.design.T @ weights if self.penalty[-1] == 0 else np.zeros(D)
-            return np.stack([squares.T @ weights, column]).astype(np.float64)
+            return np.stack([squares, column]).astype(np.float64)
         total = np.zeros((D, D))
         roots = np.sqrt(weights)[:, None]
         for start in range(0, len(weights), 2048):
@@ -171,7 +176,8 @@ def metric_of(hessian: Array, free: Array | None = None) -> Array:
         shear = column / diagonal[-1]
         shear[-1] = 0
         compact = np.zeros((2, D), dtype=np.float32)
-        compact[0, kept] = 1 / (diagonal - shear * column)[kept]
+        schur = np.maximum(diagonal - shear * column, 1e-6 * diagonal)  # rounding must not make it negative
+        compact[0, kept] = 1 / schur[kept]
         compact[1, kept] = shear[kept]
         return compact
     result = np.eye(D, dtype=np.float32)

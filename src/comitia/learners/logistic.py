@@ -22,6 +22,7 @@ from comitia.learners._logistic_kernels import CONVERGED
 Array = NDArray[Any]
 
 TILE = 256  # rows predicted together
+DENSE_FROM = 0.25  # share of entries from which a sparse design matrix is slower than a dense one
 NAMED = 50  # unsolved problems that a warning names
 
 
@@ -80,7 +81,7 @@ def fit_logistic(
     Parameters
     ----------
     X : array or sparse array of shape (n, d)
-        Sparse input stays sparse.
+        Sparse input stays sparse, unless a quarter of its entries are present.
     targets : array of shape (n, L)
         0 or 1.
     sample_weight : array of shape (n, W), optional
@@ -251,6 +252,8 @@ def _design(X: Any, fit_intercept: bool) -> tuple[Any, Array]:
     """
     n, d = X.shape
     centre = np.zeros(d)
+    if sp.issparse(X) and X.nnz > DENSE_FROM * n * d:
+        X = X.toarray()
     if not fit_intercept:
         return X.astype(np.float64), centre
     if sp.issparse(X):
