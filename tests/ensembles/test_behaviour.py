@@ -27,6 +27,7 @@ from comitia import (
     MultilabelVotingClassifier,
     SubsetZeroOne,
 )
+from comitia.aggregation import PredictThenCombine
 from comitia.datasets import load_seven_segment
 
 X, Y = make_multilabel_classification(n_samples=200, n_features=6, n_classes=4, random_state=1)
@@ -227,10 +228,18 @@ def test_a_chain_needs_an_order_of_its_labels(order, message):
 
 def test_joint_decisions_need_trees():
     with pytest.raises(ValueError, match="needs an ensemble of trees"):
-        clone(OWN[0]).set_params(aggregation="ctp-joint").fit(X, Y).predict(X)
-    bagged = MultilabelBaggingClassifier(KNeighborsClassifier(), 2, aggregation="ctp-joint").fit(X, Y)
-    with pytest.raises(ValueError, match="needs an ensemble of trees"):
-        bagged.predict(X)
+        clone(OWN[0]).set_params(aggregation="ctp-joint").fit(X, Y)
+    for ensemble in (EBRClassifier(n_estimators=2), MultilabelBaggingClassifier(KNeighborsClassifier(), 2)):
+        ensemble.fit(X, Y).set_params(aggregation="ctp-joint")
+        with pytest.raises(ValueError, match="needs an ensemble of trees"):
+            ensemble.predict(X)
+
+
+def test_an_aggregation_of_ones_own_is_judged_out_of_bag_as_well():
+    mine = PredictThenCombine(combine=FMeasure(beta=2))
+    fitted = clone(OWN[2]).set_params(n_estimators=20, oob_score=True, loss="f1", aggregation=mine).fit(X, Y)
+    assert fitted.oob_loss_ == fitted.oob_table_["f1"][repr(mine)]
+    assert fitted.oob_aggregation_ == repr(mine)
 
 
 def test_y_must_be_labels():

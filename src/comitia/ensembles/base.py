@@ -40,7 +40,11 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             An instance of weight w counts as w copies of it.
         """
-        self._decision()
+        if is_joint(self._decision()[0]) and not self.supports_joint:
+            raise ValueError(
+                f"aggregation={self.aggregation!r} pools labelset distributions, and members of {type(self).__name__}"
+                " give marginals: it needs an ensemble of trees (EMODTClassifier)."
+            )
         targets = check_targets(y, type(self).__name__)
         self._fit(X, targets, sample_weight)
         return self

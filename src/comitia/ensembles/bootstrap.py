@@ -19,6 +19,7 @@ from comitia.ensembles._members import Crew
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets
 from comitia.ensembles.base import BELIEFS_AT_ONCE, MultilabelEnsemble, check_lengths, check_weights, is_joint
+from comitia.ensembles.beliefs import Beliefs
 from comitia.losses import LOSSES, Loss, get_loss
 from comitia.relevance import Pool, get_pool
 from comitia.relevance.base import FloatArray, LabelArray
@@ -167,7 +168,9 @@ class BootstrapEnsemble(MultilabelEnsemble):
         losses: dict[str, Loss] = {name: make() for name, make in LOSSES.items() if name != "fbeta"}
         losses.setdefault(_loss_name(self.loss), get_loss(self.loss))
         pool = get_pool(self.pool)
-        names = [name for name, how in AGGREGATIONS.items() if self.supports_joint or not is_joint(how)]
+        hows = {name: how for name, how in AGGREGATIONS.items() if self.supports_joint or not is_joint(how)}
+        if isinstance(self.aggregation, Aggregation) and self.aggregation not in hows.values():
+            hows[repr(self.aggregation)] = self.aggregation
         judged = np.flatnonzero((weight > 0) & self._unseen.any(axis=0))
         if len(judged) < (weight > 0).sum():
             warnings.warn(
@@ -177,28 +180,26 @@ class BootstrapEnsemble(MultilabelEnsemble):
             )
         if not len(judged):
             raise ValueError("no instance is out of bag for any member: use more members or a smaller max_samples.")
-        sums = {loss: dict.fromkeys(names, 0.0) for loss in losses}
+        sums = {loss: dict.fromkeys(hows, 0.0) for loss in losses}
         self.oob_proba_ = np.full(Y.shape, np.nan)
         size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * Y.shape[1]))
         for start in range(0, len(judged), size):
             rows = judged[start : start + size]
-            unseen = self._unseen[:, rows].astype(np.float64)
-            beliefs = {
-                joint: list(self.members_.relevances(_safe_indexing(X, rows), joint))
-                for joint in {False, self.supports_joint}
-            }
-            self.oob_proba_[rows] = pool(beliefs[False], unseen).marginals()
+            features = _safe_indexing(X, rows)
+            beliefs = Beliefs(
+                lambda joint, features=features: list(self.members_.relevances(features, joint)),  # type: ignore[misc]
+                self._unseen[:, rows].astype(np.float64),
+            )
+            self.oob_proba_[rows] = beliefs.pooled(pool).marginals()
             for loss_name, loss in losses.items():
-                for name in names:
-                    how = AGGREGATIONS[name]
-                    labeling = how(beliefs[is_joint(how)], self.decisive(loss), pool, unseen)
+                for name, how in hows.items():
+                    labeling = beliefs.decide(how, self.decisive(loss), pool)
                     sums[loss_name][name] += float(loss._value(Y[rows], labeling) @ weight[rows])
         total = float(weight[judged].sum())
         self.oob_table_ = {loss: {name: value / total for name, value in row.items()} for loss, row in sums.items()}
         chosen = self._decision()[0]
-        self.oob_aggregation_ = next((name for name in names if AGGREGATIONS[name] == chosen), str(chosen))
-        row = self.oob_table_[_loss_name(self.loss)]
-        self.oob_loss_ = row.get(self.oob_aggregation_, min(row.values()))
+        self.oob_aggregation_ = next(name for name, how in hows.items() if how == chosen)
+        self.oob_loss_ = self.oob_table_[_loss_name(self.loss)][self.oob_aggregation_]
         self.oob_score_ = 1 - self.oob_loss_
 
 

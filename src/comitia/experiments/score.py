@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from comitia.aggregation import AGGREGATIONS, CombineThenPredict, PredictThenCombine
-from comitia.ensembles.base import BELIEFS_AT_ONCE
+from comitia.aggregation import AGGREGATIONS, CombineThenPredict
+from comitia.ensembles.base import BELIEFS_AT_ONCE, is_joint
+from comitia.ensembles.beliefs import Beliefs
 from comitia.experiments.plan import CHOSEN_BY_OOB
-from comitia.losses import Loss, get_loss
-from comitia.relevance import Mixture, Pool, Relevance, get_pool, mixture, votes
-from comitia.relevance.base import LabelArray
-
-Value = TypeVar("Value")
+from comitia.losses import get_loss
+from comitia.relevance import Relevance, get_pool
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def score(
         beliefs = Beliefs(partial(_members, ensemble, X.iloc[rows] if hasattr(X, "iloc") else X[rows]))
         for decision in decisions:
             labeling = beliefs.decide(
-                _chosen(ensemble, decision),
+                AGGREGATIONS[_chosen(ensemble, decision)],
                 ensemble.decisive(decision.loss),
                 get_pool(decision.pool or ensemble.pool),
                 decision.size,
@@ -111,7 +109,7 @@ def _decisions(
         if isinstance(how, CombineThenPredict) and how.pool is None:
             for pool in pools:
                 yield Decision(loss, aggregation, pool, size)
-        elif not _is_joint(how) or ensemble.supports_joint:
+        elif not is_joint(how) or ensemble.supports_joint:
             yield Decision(loss, aggregation, "", size)
 
 
@@ -125,59 +123,3 @@ def _chosen(ensemble: Any, decision: Decision) -> str:
 
 def _members(ensemble: Any, X: Any, joint: bool) -> list[Relevance]:
     return list(ensemble.predict_members(X, joint=joint))
-
-
-def _is_joint(how: Any) -> bool:
-    return isinstance(how, CombineThenPredict) and isinstance(how.pool, Mixture)
-
-
-@dataclass(frozen=True)
-class Beliefs:
-    """What the members believe about some instances, and all that was decided from it so far.
-
-    Both aggregations minimise a loss over a distribution, the pooled one or that of the votes.  A decision is known
-    by that loss and that distribution: graded voting is combining for Hamming loss, and is decided once.
-
-    Parameters
-    ----------
-    ask : callable
-        Returns the members' beliefs: their joint distributions if its argument is true, their marginals if not.
-    known : dict
-        Beliefs, votes and decisions by what they were made of.
-    """
-
-    ask: Callable[[bool], list[Relevance]]
-    known: dict[Hashable, Any] = field(default_factory=dict)
-
-    def decide(self, aggregation: str, loss: Loss, pool: Pool, size: int) -> LabelArray:
-        """Return what the first ``size`` members decide on."""
-        how = AGGREGATIONS[aggregation]
-        if isinstance(how, CombineThenPredict):
-            return self._minimised(how.loss or loss, ("pooled", how.pool or pool, size))
-        assert isinstance(how, PredictThenCombine)
-        first = how.loss or loss
-        return self._minimised(how.combine or first, ("votes", first, size))
-
-    def _minimised(self, loss: Loss, distribution: tuple[str, Any, int]) -> LabelArray:
-        return self._once((loss, distribution), lambda: loss.minimise(self._relevance(*distribution)))
-
-    def _relevance(self, kind: str, source: Any, size: int) -> Relevance:
-        def combined() -> Any:
-            if kind == "votes":
-                return votes(self._labelings(source)[:size])
-            return source(self._members(source == mixture)[:size])
-
-        relevance: Relevance = self._once((kind, source, size), combined)
-        return relevance
-
-    def _labelings(self, loss: Loss) -> LabelArray:
-        return self._once(("labelings", loss), lambda: np.stack([loss.minimise(m) for m in self._members(False)]))
-
-    def _members(self, joint: bool) -> list[Relevance]:
-        return self._once(("members", joint), lambda: self.ask(joint))
-
-    def _once(self, key: Hashable, compute: Callable[[], Value]) -> Value:
-        if key not in self.known:
-            self.known[key] = compute()
-        value: Value = self.known[key]
-        return value

@@ -156,18 +156,18 @@ def best_jaccard_labels(
                     place[set_labels[x]] = n_labels
                     labels[n_labels] = set_labels[x]
                     n_labels += 1
-        member = np.zeros((support, n_labels), np.bool_)
+        has = np.zeros((n_labels, support), np.int64)
         size = np.zeros(support, np.int64)
         for e in range(support):
             entry = indices[indptr[i] + e]
             size[e] = set_starts[entry + 1] - set_starts[entry]
             for x in range(set_starts[entry], set_starts[entry + 1]):
-                member[e, place[set_labels[x]]] = True
+                has[place[set_labels[x]], e] = 1
         weight = data[indptr[i] : indptr[i + 1]]
         if n_labels <= exact_labels:
-            best = _best_of_all(member, size, weight, zero_division)
+            best = _best_of_all(has, size, weight, zero_division)
         else:
-            best = _best_found(member, size, weight, zero_division, labels)
+            best = _best_found(has, size, weight, zero_division, labels)
         for k in range(n_labels):
             if best[k]:
                 labeling[i, labels[k]] = 1
@@ -184,20 +184,19 @@ def _expected_jaccard(common, size, weight, n_chosen, zero_division):
 
 
 @njit(cache=True, nogil=True)
-def _flip(chosen, common, member, k):
+def _flip(chosen, common, row, k):
     """Flip label k of ``chosen`` and keep the sizes of its intersections; return the change of its size."""
     change = -1 if chosen[k] else 1
     chosen[k] = not chosen[k]
     for e in range(len(common)):
-        if member[e, k]:
-            common[e] += change
+        common[e] += change * row[e]
     return change
 
 
 @njit(cache=True, nogil=True)
-def _best_of_all(member, size, weight, zero_division):
+def _best_of_all(has, size, weight, zero_division):
     """Try every subset, in the order of a Gray code: each differs from the last by one label."""
-    support, n_labels = member.shape
+    n_labels, support = has.shape
     chosen = np.zeros(n_labels, np.bool_)
     common = np.zeros(support, np.int64)
     best = chosen.copy()
@@ -207,7 +206,7 @@ def _best_of_all(member, size, weight, zero_division):
         k = 0
         while not (code >> k) & 1:
             k += 1
-        n_chosen += _flip(chosen, common, member, k)
+        n_chosen += _flip(chosen, common, has[k], k)
         value = _expected_jaccard(common, size, weight, n_chosen, zero_division)
         if value > best_value * (1.0 + TIE):
             best_value = value
@@ -216,57 +215,57 @@ def _best_of_all(member, size, weight, zero_division):
 
 
 @njit(cache=True, nogil=True)
-def _best_found(member, size, weight, zero_division, labels):
-    support, n_labels = member.shape
+def _best_found(has, size, weight, zero_division, labels):
+    n_labels, support = has.shape
     chosen = np.zeros(n_labels, np.bool_)
     common = np.zeros(support, np.int64)
     best = chosen.copy()
     best_value = _expected_jaccard(common, size, weight, 0, zero_division)
     marginal = np.zeros(n_labels)
-    for e in range(support):
-        for k in range(n_labels):
-            if member[e, k]:
-                marginal[k] += weight[e]
+    for k in range(n_labels):
+        for e in range(support):
+            marginal[k] += weight[e] * has[k, e]
     order = np.arange(n_labels)
     _sort_by(order, marginal, labels)
     for k in range(n_labels):
-        _flip(chosen, common, member, order[k])
+        _flip(chosen, common, has[order[k]], order[k])
         value = _expected_jaccard(common, size, weight, k + 1, zero_division)
         if value > best_value * (1.0 + TIE):
             best_value = value
             best[:] = chosen
     for candidate in range(support):
-        for e in range(support):
-            common[e] = 0
-            for k in range(n_labels):
-                common[e] += member[e, k] and member[candidate, k]
+        common[:] = 0
+        chosen[:] = False
+        for k in range(n_labels):
+            if has[k, candidate]:
+                _flip(chosen, common, has[k], k)
         value = _expected_jaccard(common, size, weight, size[candidate], zero_division)
         if value > best_value * (1.0 + TIE):
             best_value = value
-            best[:] = member[candidate]
-    return _climb(member, size, weight, zero_division, best, best_value)
+            best[:] = chosen
+    return _climb(has, size, weight, zero_division, best, best_value)
 
 
 @njit(cache=True, nogil=True)
-def _climb(member, size, weight, zero_division, chosen, value):
+def _climb(has, size, weight, zero_division, best, value):
     """Flip the label that helps most until none helps."""
-    support, n_labels = member.shape
+    n_labels, support = has.shape
+    chosen = np.zeros(n_labels, np.bool_)
     common = np.zeros(support, np.int64)
     n_chosen = 0
     for k in range(n_labels):
-        n_chosen += chosen[k]
-        for e in range(support):
-            common[e] += member[e, k] and chosen[k]
+        if best[k]:
+            n_chosen += _flip(chosen, common, has[k], k)
     while True:
         best_flip = -1
         best_value = value * (1.0 + TIE)
         for k in range(n_labels):
-            n_flipped = n_chosen + _flip(chosen, common, member, k)
+            n_flipped = n_chosen + _flip(chosen, common, has[k], k)
             flipped = _expected_jaccard(common, size, weight, n_flipped, zero_division)
-            _flip(chosen, common, member, k)
+            _flip(chosen, common, has[k], k)
             if flipped > best_value:
                 best_flip, best_value = k, flipped
         if best_flip < 0:
             return chosen
-        n_chosen += _flip(chosen, common, member, best_flip)
+        n_chosen += _flip(chosen, common, has[best_flip], best_flip)
         value = best_value

@@ -42,7 +42,7 @@ class Jaccard(Loss):
     """
 
     zero_division: float = 1.0
-    exact_labels: int = 10
+    exact_labels: int = 8
 
     def __post_init__(self) -> None:
         check_zero_division(self.zero_division)
