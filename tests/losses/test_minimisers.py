@@ -192,7 +192,7 @@ def test_jaccard_over_many_labels_is_never_worse_than_its_candidates_and_rarely_
             assert reached <= loss.risk(relevance, candidate[None])[0] + 1e-12
         exact = Jaccard(exact_labels=K)
         gaps.append(reached - exact.risk(relevance, exact.minimise(relevance))[0])
-    record_property("largest_gap_to_the_optimum", max(gaps))
+    record_property("largest_gap_to_the_optimum", float(max(gaps)))
     print(
         f"Jaccard over label sets by search: mean gap {np.mean(gaps):.2e}, largest {max(gaps):.2e} in {len(gaps)} cases"
     )
