@@ -150,7 +150,7 @@ def duration(seconds: float) -> str:
     Examples
     --------
     >>> duration(4.2), duration(75), duration(4000)
-    ('4 s', '1 min 15 s', '1 h 7 min')
+    ('4 s', '1 min 15 s', '1 h 6 min')
     """
     minutes, rest = divmod(round(seconds), 60)
     if minutes >= 60:
