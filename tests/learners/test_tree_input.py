@@ -73,6 +73,16 @@ def test_input_is_left_as_it_was():
         np.testing.assert_array_equal(array.indptr, copy.indptr)
 
 
+def test_entries_that_a_sparse_matrix_repeats_are_added():
+    starts, columns = np.arange(0, 25, 4), np.tile([0, 1, 0, 1], 6)
+    repeated = sparse.csr_array((np.hstack([X - 1, np.ones_like(X)]).ravel(), columns, starts), shape=X.shape)
+    twice = sparse.csr_array((np.hstack([Y / 2, Y / 2]).ravel(), columns, starts), shape=Y.shape)
+    assert not repeated.has_canonical_format
+    (one,), (two,) = grow_trees(X, Y, [0]), grow_trees(repeated, twice, [0])
+    np.testing.assert_array_equal(one.threshold, two.threshold)
+    np.testing.assert_array_equal(one.apply(X), two.apply(repeated))
+
+
 def test_integers_and_lists_are_taken_as_numbers():
     (one,), (two,) = grow_trees(X, Y, [0]), grow_trees(X.astype(int).tolist(), Y.tolist(), [0])
     np.testing.assert_array_equal(one.threshold, two.threshold)

@@ -34,6 +34,8 @@ class FeatureCodes(NamedTuple):
 
     codes: NDArray[Any]
     """uint16 or uint32; a missing value has the code ``n_values[f]``."""
+    by_row: NDArray[Any]
+    """The same codes, instance after instance, unless they are listed: those of a small node stay in the cache."""
     starts: NDArray[np.int64]
     listed: bool
     """Whether ``rows`` lists the instances that have codes, in ascending order."""
@@ -82,6 +84,7 @@ def encode(X: NDArray[np.floating[Any]] | sparse.csr_array, *, dense_codes: int 
     value_starts = np.concatenate([[0], np.cumsum(n_values, dtype=np.int64)])
     return FeatureCodes(
         codes=codes,
+        by_row=codes[:0] if listed else np.ascontiguousarray(codes.reshape(d, n).T).ravel(),
         starts=starts,
         listed=listed,
         rows=rows,
@@ -177,11 +180,11 @@ def _argsort(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gather(codes, first, rows, code):  # type: ignore[no-untyped-def]
-    """Fill ``code`` with the codes of the rows, where the feature's begin at ``first``; return their range."""
+def gather(codes, first, step, rows, code):  # type: ignore[no-untyped-def]
+    """Fill ``code`` with the codes of the rows, ``codes[first + step * row]``; return the lowest and the highest."""
     lowest, highest = np.int64(2**31 - 1), np.int64(-1)
     for i in range(len(rows)):
-        c = np.int64(codes[np.uint64(first + rows[i])])
+        c = np.int64(codes[np.uint64(first + step * np.int64(rows[i]))])
         code[i] = c
         lowest, highest = min(lowest, c), max(highest, c)
     return lowest, highest

@@ -9,7 +9,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from comitia.learners._tree_codes import gather, gather_listed, set_absent_aside
-from comitia.learners._tree_split import FEW, list_instances, new_node, sort_few, sort_many, sweep
+from comitia.learners._tree_split import (
+    FEW,
+    LARGE_NODE,
+    MISSING_FIRST,
+    list_instances,
+    new_node,
+    sort_few,
+    sort_many,
+    sweep,
+)
 
 LEAF = -1
 
@@ -108,13 +117,8 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
             n_leaves += 1
             tree.bounds[n_leaves] = end
             continue
-        if features.listed:
-            gather_listed(features, f, here, start, place, node.code)
-        else:
-            gather(features.codes, features.starts[f], here, node.code)
-        missing = features.n_values[f]
         n_left, tree.low[this], tree.high[this], seen = _partition(
-            here, node.code, cut, missing, missing_left, node.swap
+            here, node.chosen, cut, features.n_values[f], node.swap
         )
         if features.listed:
             for i in range(start, end):
@@ -232,8 +236,10 @@ def _search(  # type: ignore[no-untyped-def]
         f = undrawn[j]
         if features.listed:
             lowest, highest = gather_listed(features, f, rows, start, place, node.code)
+        elif n > LARGE_NODE:
+            lowest, highest = gather(features.codes, features.starts[f], 1, rows, node.code)
         else:
-            lowest, highest = gather(features.codes, features.starts[f], rows, node.code)
+            lowest, highest = gather(features.by_row, f, len(undrawn), rows, node.code)
         if lowest == highest:
             undrawn[j], undrawn[n_constant] = undrawn[n_constant], f
             n_constant += 1
@@ -253,30 +259,26 @@ def _search(  # type: ignore[no-untyped-def]
                     best, best_feature, missing_left = score, f, way >= 2
                     step = (last + 1) << shift
                     cut = origin - step if way % 2 else origin + step - 1
+                    for i in range(n):
+                        node.chosen[i] = node.code[i]
     return best, best_feature, cut, missing_left, n_constant
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _partition(rows, code, cut, missing, missing_left, swap):  # type: ignore[no-untyped-def]
-    """Put the rows that go left first, keeping their order.
+def _partition(rows, code, cut, missing, swap):  # type: ignore[no-untyped-def]
+    """Put the rows whose codes are at most ``cut`` first, keeping their order.
 
     Returns their number, the codes next to the cut and whether a value is missing.
     """
     n_left, n_right, low, high, seen = 0, 0, np.int64(-1), np.int64(missing), False
     for i in range(len(rows)):
-        if code[i] == missing:
-            seen = True
-            to_left = missing_left
-        else:
-            to_left = code[i] <= cut
-            if to_left:
-                low = max(low, code[i])
-            else:
-                high = min(high, code[i])
-        if to_left:
+        seen |= code[i] == missing or code[i] == MISSING_FIRST
+        if code[i] <= cut:
+            low = max(low, code[i])
             rows[n_left] = rows[i]
             n_left += 1
         else:
+            high = min(high, code[i])
             swap[n_right] = rows[i]
             n_right += 1
     for i in range(n_right):

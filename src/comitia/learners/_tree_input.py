@@ -19,6 +19,9 @@ def check_features(X: Any) -> Any:
     """Return X as an array of floats, or as a CSR array if it is sparse; NaN is a missing value."""
     if sparse.issparse(X):
         X = sparse.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         values = X.data
     else:

@@ -25,7 +25,9 @@ N_BINS = 256
 FEW = 64
 """Up to this many keys are sorted by counting the smaller ones, which has no branches."""
 
-_MISSING_FIRST = -1
+MISSING_FIRST = -1
+"""Code of missing values where a sweep takes them for smaller than all others."""
+
 _INDEX = 2**32 - 1
 
 
@@ -49,7 +51,8 @@ class Node(NamedTuple):
     moved: Any
     """The labels that occur, their weight, and that of them which a sweep has moved."""
     code: Any
-    """Code of each instance for the feature at hand."""
+    chosen: Any
+    """Code of each instance for the feature at hand, and for the one that is best so far."""
     pairs: Any
     swap: Any
     digits: Any
@@ -71,6 +74,7 @@ def new_node(rows, labels):  # type: ignore[no-untyped-def]
         np.empty(n_labels, np.int64),
         np.empty(n_labels),
         np.empty(n_labels),
+        np.empty(n, np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
@@ -96,11 +100,11 @@ def list_instances(node, n, lowest, highest, missing, common, way):  # type: ign
         Not smaller than any key.
     """
     if way >= 2:
-        lowest = np.int64(_MISSING_FIRST)
+        lowest = np.int64(MISSING_FIRST)
         highest = np.int64(missing - 1)
         for i in range(n):
             if node.code[i] == missing:
-                node.code[i] = _MISSING_FIRST
+                node.code[i] = MISSING_FIRST
     upwards = way % 2 == 0
     span = common - 1 - lowest if upwards else highest - max(common + 1, lowest)
     shift = 0
