@@ -56,7 +56,7 @@ def test_a_runner_killed_at_random_moments_ends_with_the_rows_of_one_left_alone(
 
 
 def wait_for_cells(runner: subprocess.Popen, folder: Path, at_least: int) -> None:
-    watch(runner, lambda: len(list(folder.glob("cells/*.jsonl"))) >= at_least)
+    watch(runner, lambda: sum(name.endswith(".jsonl") for name in names(folder)) >= at_least)
 
 
 def wait_for_changes(runner: subprocess.Popen, folder: Path, count: int) -> None:

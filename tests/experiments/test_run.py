@@ -1,6 +1,8 @@
 """Running plans: once, in parts, in parallel, with cells that fail."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -144,6 +146,12 @@ def test_fewer_than_one_core_is_refused(plan, tmp_path):
     with pytest.raises(ValueError, match="n_jobs is 0: expected a number of cores from 1"):
         run_plan(plan, tmp_path / "run", n_jobs=0)
     assert not (tmp_path / "run").exists()
+
+
+def test_running_plans_needs_nothing_of_the_command_line():
+    code = "import comitia.experiments, sys; print(*{'typer', 'matplotlib', 'plotly', 'jinja2'} & set(sys.modules))"
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.strip() == ""
 
 
 def test_every_file_of_a_run_is_an_open_format(finished):

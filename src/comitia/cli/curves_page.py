@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from comitia.cli.markdown import markdown_table
+from comitia.cli.markdown import markdown_table, signed
 from comitia.report import Run
 from comitia.report.blocks import checked_rows, curve
 from comitia.report.presentation import Measure, in_order, measure, title
@@ -42,7 +42,7 @@ class Curve:
             return "–"
         text = f"{self.values[size]:.2f}"
         if size in self.published:
-            text += f" ({round(self.values[size] - self.published[size], 2) + 0.0:+.2f})"
+            text += f" ({signed(self.values[size] - self.published[size])})"
         return text
 
 
@@ -100,7 +100,7 @@ def _gains(found: list[Curve], sizes: list[int]) -> str:
     for ensemble, shown, method in dict.fromkeys((one.ensemble, one.measure, one.method) for one in found):
         part = [one for one in found if (one.ensemble, one.measure, one.method) == (ensemble, shown, method)]
         gains = [sum(one.gain(*span) for one in part) / len(part) for span in ((first, middle), (middle, last))]
-        lines.append([title(ensemble), shown.title, title(method), *(f"{gain:+.2f}" for gain in gains)])
+        lines.append([title(ensemble), shown.title, title(method), *map(signed, gains)])
     return "### What more members gain\n\nPoints, averaged over the datasets; positive is better.\n\n" + markdown_table(
         ["Ensemble", "Measure", "Aggregation", f"{first} to {middle} members", f"{middle} to {last} members"], lines
     )

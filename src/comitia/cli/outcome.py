@@ -71,7 +71,7 @@ def provenance(store: Store) -> dict[str, Any]:
         "processor time in cells": f"{sum(cell['seconds'] * cell['threads'] for cell in cells):.0f} s",
         "cores": sessions[-1]["n_jobs"],
         "seed": store.plan.seed,
-        "plan's digest": store.plan.digest(),
+        "digest": kept.get("digest", ""),
         "machine": sessions[-1]["machine"],
         "versions": sessions[-1]["versions"],
         "plan": write_plan(store.plan),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from comitia.cli.claims import PAPER, beyond, claims, means_beside
 from comitia.cli.curves_page import curves
 from comitia.cli.execution import duration
-from comitia.cli.markdown import markdown_table
+from comitia.cli.markdown import markdown_table, signed
 from comitia.experiments import Store
 from comitia.report import Run, comparison_table
 from comitia.report.presentation import in_order, measure, title
@@ -44,17 +44,17 @@ def _how(run: Run, store: Store) -> str:
         + (f"; {store.plan.repeats} repeats" if store.plan.repeats > 1 else ""),
         "started": str(how.get("started", "")),
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
-        "plan's digest": f"`{store.plan.digest()}`",
+        "plan's digest": f"`{how.get('digest', '')}`",
     }
     return markdown_table(["", ""], [[name, fact] for name, fact in facts.items()])
 
 
 def _settings(store: Store) -> str:
-    unsaid = {"loss", "aggregation", "random_state", "n_jobs", "warm_start", "verbose", "oob_score"}
+    unsaid = {"kind", "loss", "aggregation", "random_state", "n_jobs", "warm_start", "verbose", "oob_score"}
     lines = ["## Settings, the same for all datasets", ""]
-    for setting in store.plan.ensembles:
-        said = {name: value for name, value in setting.resolved().items() if name not in unsaid}
-        lines.append(f"- {title(setting.name)}: " + ", ".join(f"`{name}={value!r}`" for name, value in said.items()))
+    for ensemble, setting in store.identity()["ensembles"].items():
+        said = [f"`{name}={value!r}`" for name, value in setting.items() if name not in unsaid]
+        lines.append(f"- {title(ensemble)}: {', '.join(said)}")
     return "\n".join(lines)
 
 
@@ -83,7 +83,7 @@ def _means(run: Run) -> Iterator[str]:
             title(line.method),
             f"{line.ours:.2f}",
             f"{line.published:.2f}",
-            f"{line.ours - line.published:+.2f}",
+            signed(line.ours - line.published),
             f"{line.allowed:.2f}",
             "yes" if line.holds else "**no**",
         ]
@@ -104,7 +104,7 @@ def _means(run: Run) -> Iterator[str]:
             title(line.method),
             f"{line.ours:.2f}",
             f"{line.published:.2f} ({title(line.best_published)})",
-            f"{line.ours - line.published:+.2f}",
+            signed(line.ours - line.published),
         ]
         for line in beyond(run.rows, paper)
     ]

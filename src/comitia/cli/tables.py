@@ -10,6 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from comitia.cli.markdown import signed
+
 if TYPE_CHECKING:
     from comitia.report import Answer, Run
     from comitia.report.blocks import Block
@@ -129,7 +131,7 @@ def _entry(block: Block, method: str) -> Text:
         text.append(f" ±{block.errors[0, column]:.2f}", "dim")
     text.append(f"  {ranks[column]:.3g}" if len(block.datasets) == 1 else f"  {ranks[column]:4.2f}", "cyan")
     difference = _difference(block, column)
-    return text if difference is None else text.append(f"  {difference:+.2f}", "dim")
+    return text if difference is None else text.append(f"  {signed(difference)}", "dim")
 
 
 def _means(block: Block) -> Any:

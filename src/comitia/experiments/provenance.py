@@ -63,6 +63,9 @@ def describe(dataset: Dataset, name: str) -> dict[str, Any]:
         "K": dataset.n_labels,
         "cardinality": dataset.cardinality,
         "density": dataset.density,
+        "values_per_instance": dataset.X.nnz / max(dataset.n_instances, 1)
+        if issparse(dataset.X)
+        else dataset.n_features,
         "label_names": list(dataset.label_names),
         "label_frequencies": dataset.Y.mean(axis=0).tolist(),
         "checksum": _checksum(dataset),

@@ -136,6 +136,10 @@ class Store:
         """Seeds, times, warnings and versions of a finished cell."""
         return _read_json(self._rows_path(cell).with_suffix(".json"))
 
+    def identity(self) -> dict[str, Any]:
+        """All that decided the outcome when the run began; defaults may have changed since."""
+        return _read_json(self.folder / "identity.json")
+
     def datasets(self) -> list[dict[str, Any]]:
         """What is known of each dataset, in the plan's order."""
         paths = [self.folder / "datasets" / f"{file_name(source.name)}.json" for source in self.plan.datasets]
