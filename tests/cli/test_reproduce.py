@@ -60,9 +60,17 @@ def test_datasets_are_listed_with_their_sizes():
 
 
 def test_datasets_in_a_folder_are_found_there(shared_data):
-    ended = comitia("datasets", "--data-home", shared_data, "--fetch", "flags", "--json")
+    ended = comitia("datasets", "flags", "mediamill-2000", "--data-home", shared_data, "--fetch", "--json")
     assert ended.code == 0
-    where = {row["name"]: row["where"] for row in ended.json}
-    assert where["flags"] == "in the data folder"
-    assert where["mediamill"] == "can be downloaded"
+    assert {row["name"]: row["where"] for row in ended.json} == {
+        "flags": "in the data folder",
+        "mediamill-2000": "in the data folder",
+    }
     assert "Dataset(name='flags', n=194" in ended.err
+
+
+def test_a_dataset_that_cannot_be_had_is_told(tmp_path):
+    ended = comitia("datasets", "mediamill-2000", "--fetch", "--data-home", tmp_path)
+    assert ended.code == 1
+    assert "mediamill-2000 is not published and is read from a folder only" in ended.said
+    assert "mediamill-2000 1,999" in ended.said

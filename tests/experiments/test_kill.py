@@ -20,7 +20,7 @@ from comitia.experiments import read_plan, run_plan
 summary = run_plan(read_plan(sys.argv[1]), sys.argv[2], n_jobs=int(sys.argv[3]))
 print(summary.kept, summary.computed, len(summary.failures))
 """
-KILLS = 12
+KILLS = 10
 PATIENCE_SECONDS = 120
 
 
@@ -33,7 +33,7 @@ def test_a_runner_killed_at_random_moments_ends_with_the_rows_of_one_left_alone(
     file.write_text(write_plan(plan))
 
     moments = random.Random(3)
-    jobs = moments.sample([1] * (KILLS - 3) + [2] * 3, KILLS)
+    jobs = moments.sample([1] * (KILLS - 2) + [2] * 2, KILLS)
     finished: dict[Path, tuple[int, int]] = {}
     for n_jobs in jobs:
         with subprocess.Popen([sys.executable, "-c", RUNNER, file, folder, str(n_jobs)]) as runner:

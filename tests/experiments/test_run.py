@@ -142,6 +142,12 @@ def test_what_a_cell_was_warned_of_is_kept(joint_csv, tmp_path):
     assert any(text.startswith("UserWarning: ") and "out-of-bag" in text for text in warned)
 
 
+def test_no_more_cores_are_used_than_there_are(plan, tmp_path):
+    summary = run_plan(plan, tmp_path / "run", cells=plan.select(ensembles=["ebr"], folds=1), n_jobs=1000)
+    (session,) = summary.store.provenance()["sessions"]
+    assert session["n_jobs"] == session["machine"]["cores"]
+
+
 def test_fewer_than_one_core_is_refused(plan, tmp_path):
     with pytest.raises(ValueError, match="n_jobs is 0: expected a number of cores from 1"):
         run_plan(plan, tmp_path / "run", n_jobs=0)

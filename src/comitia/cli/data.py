@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from comitia.cli.errors import misuse
@@ -18,6 +19,8 @@ from comitia.datasets.arff import stem
 from comitia.experiments import DataSource
 from comitia.experiments.plan import EXAMPLES
 from comitia.experiments.suggest import unknown
+
+_LOCAL = "in the data folder"
 
 
 def data_source(data: str, labels: list[str] | None) -> DataSource:
@@ -42,10 +45,10 @@ def data_source(data: str, labels: list[str] | None) -> DataSource:
 
 
 def datasets(
-    fetch: Annotated[
-        str | None,
-        typer.Option(help="Download these now, with commas between them, or [cyan]all[/].", metavar="NAMES"),
+    wanted: Annotated[
+        list[str] | None, typer.Argument(help="Names of datasets; all by default.", metavar="NAME", show_default=False)
     ] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Get those that are not here yet, and check them.")] = False,
     data_home: DataHome = None,
     as_json: AsJson = False,
 ) -> None:
@@ -53,36 +56,54 @@ def datasets(
 
     A dataset is read from the folder that [cyan]--data-home[/] or COMITIA_DATA names, or else downloaded once and
     checked against its published checksum.
+
+    [bold]Examples[/]
+
+    $ comitia datasets
+    $ comitia datasets emotions scene --fetch
     """
-    entries = list_datasets()
-    if fetch is not None:
-        published = [entry.name for entry in entries if entry.arff]
-        for name in names("--fetch", "dataset that is published:", fetch, published):
-            with messages.status(f"{name} ..."):
-                found = fetch_dataset(name, data_home=data_home, progress=False)
-            messages.print(f"{found!r}", highlight=False)
-    rows = [_row(data.name, data.n_instances, data.n_features, data.n_labels, "built in") for data in _examples()]
-    rows += [
-        _row(entry.name, entry.n_instances, entry.n_features, entry.n_labels, _where(entry, data_home))
-        for entry in entries
+    entries = {entry.name: entry for entry in list_datasets()}
+    examples = {name: load() for name, load in EXAMPLES.items()}
+    chosen = names("NAME", "dataset", ",".join(wanted or ["all"]), [*examples, *entries])
+    failed = [name for name in chosen if fetch and name in entries and not _fetched(entries[name], wanted, data_home)]
+    rows = [
+        _row(examples[name], "built in") if name in examples else _row(entries[name], _where(entries[name], data_home))
+        for name in chosen
     ]
     if as_json:
         print_json(rows)
-        return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("name", "instances", "features", "labels", "where"):
-        table.add_column(column, justify="left" if column in ("name", "where") else "right")
-    for row in rows:
-        table.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
-    results.print(table)
+    else:
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for column in rows[0]:
+            table.add_column(column, justify="left" if column in ("name", "where") else "right")
+        for row in rows:
+            table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row.values()))
+        results.print(table)
+    if failed:
+        raise typer.Exit(1)
 
 
-def _examples() -> list[Dataset]:
-    return [load() for load in EXAMPLES.values()]
+def _fetched(entry: CatalogueEntry, wanted: list[str] | None, data_home: Path | None) -> bool:
+    """Get a dataset; one that is not published need only be there if it was asked for by name."""
+    if not wanted and not entry.arff and _where(entry, data_home) != _LOCAL:
+        return True
+    try:
+        found = fetch_dataset(entry.name, data_home=data_home, progress=messages.is_terminal)
+    except (OSError, ValueError) as error:
+        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        return False
+    messages.print(f"{found!r}", highlight=False, soft_wrap=True)
+    return True
 
 
-def _row(name: str, instances: int, features: int, labels: int, where: str) -> dict[str, str | int]:
-    return {"name": name, "instances": instances, "features": features, "labels": labels, "where": where}
+def _row(data: Dataset | CatalogueEntry, where: str) -> dict[str, str | int]:
+    return {
+        "name": data.name,
+        "instances": data.n_instances,
+        "features": data.n_features,
+        "labels": data.n_labels,
+        "where": where,
+    }
 
 
 def _where(entry: CatalogueEntry, data_home: Path | None) -> str:
@@ -90,7 +111,7 @@ def _where(entry: CatalogueEntry, data_home: Path | None) -> str:
         (data_home / entry.name / f"{entry.name}.{suffix}").is_file() for suffix in ("arff", "xml")
     )
     if local:
-        return "in the data folder"
+        return _LOCAL
     return "can be downloaded" if entry.arff else "only from a data folder"
 
 

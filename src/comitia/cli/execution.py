@@ -62,7 +62,8 @@ def execute(
 
 def show(run: Run) -> None:
     """Print the tables of a run and what they recommend."""
-    for table in tables(run):
+    for heading, table in tables(run):
+        results.print(f"[bold]{heading}[/]", highlight=False)
         results.print(table)
     results.print(legend(run), style="dim", highlight=False)
     results.print("\n[bold]Recommendation[/]")

@@ -120,7 +120,8 @@ def _tables(run: Run) -> Iterator[str]:
     beside = "; the difference to the paper's value in brackets" if paper is not None else ""
     for loss in in_order(run.rows["loss"]):
         shown = measure(loss)
-        yield f"## {shown.title}\n\nPercent ± standard error over the folds, {shown.direction}; rank{beside}."
+        members = f"{run.rows['size'].max()} members; percent ± standard error over the folds"
+        yield f"## {shown.title}\n\n{members}, {shown.direction}; rank{beside}."
         if run.rows["dataset"].nunique() > 1 and len(known) < run.rows["aggregation"].nunique():
             only = comparison_table(run.rows, losses=[loss], aggregations=known, paper=paper)
             yield "The paper's five, with ranks among them:\n\n" + only.to_markdown().rstrip()

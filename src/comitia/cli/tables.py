@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from comitia.report.blocks import Block
 
 
-def tables(run: Run) -> Iterator[Table]:
-    """Give a table for each loss: aggregations down, ensembles across, with ranks and what the paper has."""
+def tables(run: Run) -> Iterator[tuple[str, Table]]:
+    """Give a heading and a table for each loss: aggregations down, ensembles across, with ranks."""
     from comitia.report.blocks import blocks
     from comitia.report.presentation import in_order, title
 
@@ -26,19 +26,13 @@ def tables(run: Run) -> Iterator[Table]:
     for loss in dict.fromkeys(block.measure.loss for block in found):
         of_loss = [block for block in found if block.measure.loss == loss]
         measure = of_loss[0].measure
-        table = Table(
-            title=f"{measure.title} in percent, {measure.direction}",
-            title_justify="left",
-            title_style="bold",
-            box=SIMPLE_HEAD,
-            padding=(0, 1),
-        )
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1))
         table.add_column("", no_wrap=True)
         for block in of_loss:
             table.add_column(title(block.ensemble), justify="left", no_wrap=True)
         for method in in_order(name for block in of_loss for name in block.all_methods):
             table.add_row(title(method), *(_entry(block, method) for block in of_loss))
-        yield table
+        yield f"{measure.title} in percent, {measure.direction}", table
 
 
 def legend(run: Run) -> str:

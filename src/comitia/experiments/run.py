@@ -98,8 +98,8 @@ def run_plan(
     cells : iterable of Cell, optional
         Some of the plan's cells, see `Plan.select`; all by default.
     n_jobs : int, optional
-        Number of cores to use; all by default.  So many cells are computed at the same time, and where there are
-        fewer cells, each uses several cores.
+        Number of cores to use, never more than there are; all by default.  So many cells are computed at the same
+        time, and where there are fewer cells, each uses several cores.
     data_home : path, optional
         Folder with the datasets of the catalogue, see `comitia.datasets.fetch_dataset`.
     command : str
@@ -285,7 +285,7 @@ def _cores(n_jobs: int | None) -> int:
         return available
     if n_jobs < 1:
         raise ValueError(f"n_jobs is {n_jobs}: expected a number of cores from 1, or None for all {available}")
-    return n_jobs
+    return min(n_jobs, available)
 
 
 __all__ = ["Progress", "StoreError", "Summary", "fit_cell", "run_plan"]
