@@ -52,7 +52,7 @@ def execute(
         print_json({**_facts(summary), "folder": str(folder), "report": str(page), **as_records(run)})
     else:
         show(run)
-        results.print()
+        _show_warnings(summary)
         _show_failures(summary)
         results.print(f"results: {escape(str(folder))}", highlight=False, soft_wrap=True)
         results.print(f"report:  {escape(str(page))}", highlight=False, soft_wrap=True)
@@ -174,6 +174,19 @@ def _facts(summary: Summary) -> dict[str, Any]:
         "failures": list(summary.failures),
         "seconds": round(summary.seconds, 1),
     }
+
+
+def _show_warnings(summary: Summary) -> None:
+    """Say how many cells were warned of something, and of what, for example."""
+    store = summary.store
+    kept = [store.cell_provenance(cell)["warnings"] for cell in store.plan.cells() if store.finished(cell)]
+    warned = [found for found in kept if found]
+    if warned:
+        messages.print(
+            f"[yellow]note:[/] {len(warned)} of {len(kept)} cells were warned, for example: {escape(warned[0][0])}",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _show_failures(summary: Summary) -> None:
