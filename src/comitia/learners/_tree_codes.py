@@ -54,7 +54,7 @@ class FeatureCodes(NamedTuple):
     """``values[value_starts[f] + c]`` is the value of feature f whose code is c."""
 
 
-def encode(X: NDArray[np.floating[Any]] | sparse.csr_array, *, dense_codes: int = DENSE_CODES) -> FeatureCodes:
+def encode(X: Any, *, dense_codes: int = DENSE_CODES) -> FeatureCodes:
     """Rank the values of each feature of X, dense or sparse, where NaN is a missing value.
 
     Costs a radix sort a feature, O(d n); features are shared out to threads.
