@@ -70,7 +70,7 @@ def test_mean_marginals_are_the_mean_of_the_trees(forest):
     np.testing.assert_array_equal(trees[0].predict_proba(X), trees[0].leaf_marginals().toarray()[trees[0].apply(X)])
 
 
-def test_slices_threads_and_layouts_of_features_do_not_change_a_bit(forest):
+def test_slices_threads_and_layouts_of_features_do_not_change_a_bit(forest, monkeypatch):
     trees, _, _, _ = forest
     X = make_data(3000, 6, 5, seed=1, kind="missing")[0]
     leaves = apply_trees(trees, X)
@@ -78,6 +78,7 @@ def test_slices_threads_and_layouts_of_features_do_not_change_a_bit(forest):
     before = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
+        monkeypatch.setattr("comitia.learners.tree._ROWS_AT_ONCE", 700)
         for form in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
             np.testing.assert_array_equal(apply_trees(trees, form), leaves)
         np.testing.assert_array_equal(mean_marginals(trees, leaves), means)

@@ -60,18 +60,20 @@ def count_in_leaves(rows, bounds, starts, indices, n_columns, sample_weight):  #
 def walk(X, feature, threshold, right, missing_left, leaves):  # type: ignore[no-untyped-def]
     """Fill ``leaves`` with the number of the leaf that each row of X falls into."""
     for i in range(X.shape[0]):
-        node = 0
+        node = np.uint32(0)
         while feature[node] >= 0:
-            x = X[i, feature[node]]
-            to_left = missing_left[node] if np.isnan(x) else x <= threshold[node]
-            node = node + 1 if to_left else right[node]
+            x = X[i, np.uint32(feature[node])]
+            if x <= threshold[node] or (missing_left[node] and np.isnan(x)):
+                node += np.uint32(1)
+            else:
+                node = np.uint32(right[node])
         leaves[i] = right[node]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_proportions(leaves, starts, indices, counts, weight, out):  # type: ignore[no-untyped-def]
     """Add the proportions of the leaf of each instance to its row of ``out``."""
     for i in range(len(leaves)):
-        leaf = leaves[i]
-        for t in range(starts[leaf], starts[leaf + 1]):
-            out[i, indices[t]] += counts[t] / weight[leaf]
+        leaf = np.uint32(leaves[i])
+        for t in range(np.uint64(starts[leaf]), np.uint64(starts[leaf + 1])):
+            out[i, np.uint32(indices[t])] += counts[t] / weight[leaf]

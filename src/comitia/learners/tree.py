@@ -35,8 +35,9 @@ __all__ = [
     "mean_marginals",
 ]
 
-_ROWS_AT_ONCE = 1024
-"""Instances that one tree sees before the next one does: their features and marginals stay in the cache."""
+_ROWS_AT_ONCE = 8192
+_CELLS_AT_ONCE = 2**22
+"""Most instances that a tree sees before the next one does, and most numbers that they may have as a dense array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +266,7 @@ def apply_trees(trees: Sequence[MultiObjectiveTree], X: ArrayLike | sparse.sparr
         for tree, its_leaves in zip(trees, leaves, strict=True):
             walk(x, tree.feature, tree.threshold, tree.right, tree.missing_left, its_leaves[rows])
 
-    _over_blocks(walk_rows, n)
+    _over_blocks(walk_rows, n, d)
     return leaves
 
 
@@ -291,7 +292,7 @@ def mean_marginals(trees: Sequence[MultiObjectiveTree], leaves: NDArray[np.integ
             add_proportions(its_leaves[rows], table.starts, table.indices, table.counts, weight, mean[rows])
         mean[rows] /= len(trees)
 
-    _over_blocks(average_rows, leaves.shape[1])
+    _over_blocks(average_rows, *mean.shape)
     return mean
 
 
@@ -332,11 +333,12 @@ def _check_trees(trees: Sequence[MultiObjectiveTree]) -> None:
         raise ValueError("the trees were grown on different numbers of features or labels.")
 
 
-def _over_blocks(work: Callable[[slice], None], n: int) -> None:
-    """Call ``work`` on slices of at most ``_ROWS_AT_ONCE`` rows, in threads."""
+def _over_blocks(work: Callable[[slice], None], n: int, width: int) -> None:
+    """Call ``work``, in threads, on slices of n rows of the given width that are not too large together."""
+    most = max(1, min(_ROWS_AT_ONCE, _CELLS_AT_ONCE // width))
 
     def in_blocks(rows: slice) -> None:
-        for start in range(rows.start, rows.stop, _ROWS_AT_ONCE):
-            work(slice(start, min(start + _ROWS_AT_ONCE, rows.stop)))
+        for start in range(rows.start, rows.stop, most):
+            work(slice(start, min(start + most, rows.stop)))
 
     over_slices(in_blocks, n)
