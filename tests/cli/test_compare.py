@@ -92,7 +92,7 @@ def test_a_report_is_written_anew_with_a_page_in_markdown(compared, tmp_path):
     assert "Recommendation" in again.out
     page = (tmp_path / "page.md").read_text()
     assert "| seed | 0;" in page
-    assert "| command | `comitia " in page
+    assert "| command | `comitia" in page
     assert "## F1-measure" in page
     assert "n_estimators=12" in page
 

@@ -33,9 +33,10 @@ def results_page(run: Run, store: Store) -> str:
 def _how(run: Run, store: Store) -> str:
     how = run.provenance
     machine, versions = how.get("machine", {}), how.get("versions", {})
+    cores = f"{how.get('cores', '?')} core" + ("" if how.get("cores") == 1 else "s")
     facts = {
         "command": ", ".join(f"`{command}`" for command in how.get("commands", [])),
-        "time": f"{duration(float(how.get('seconds', 0)))} on {how.get('cores', '?')} cores of "
+        "time": f"{duration(float(how.get('seconds', 0)))} on {cores} of "
         f"{machine.get('processor', 'an unknown processor')}"
         + (f", in {how['starts']} starts" if how.get("starts", 1) > 1 else ""),
         "cells": f"{how.get('cells', '')} (dataset, ensemble, repeat, fold), {len(run.rows):,} rows",
