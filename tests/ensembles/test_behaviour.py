@@ -252,3 +252,9 @@ def test_y_must_be_labels():
     fitted = EMODTClassifier(2).fit(X, Y)
     with pytest.raises(ValueError, match="y has 3 labels; the ensemble was fitted with 4"):
         fitted.score(X, Y[:, :3])
+
+
+@own
+def test_verbose_fits_say_how_far_they_are(ensemble, capfd):
+    clone(ensemble).set_params(verbose=10).fit(X, Y)
+    assert "Done" in "".join(capfd.readouterr())

@@ -121,6 +121,7 @@ class EBRClassifier(BootstrapEnsemble):
             C=fast.C,
             fit_intercept=fast.fit_intercept,
             n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
         coef = fit.coef / scale
         intercept = fit.intercept - coef @ centre

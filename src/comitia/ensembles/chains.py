@@ -124,6 +124,7 @@ class ECCClassifier(EBRClassifier):
             C=fast.C,
             fit_intercept=fast.fit_intercept,
             n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
         return ChainCrew(fit, centre, scale, self.chain_method, self.n_jobs)
 

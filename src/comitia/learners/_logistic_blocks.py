@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from comitia.learners._logistic_kernels import CONVERGED, apply_metric
@@ -54,7 +54,7 @@ class Problems:
     penalty: Array
     free: Array | None
 
-    def solve(self, tol: float, max_iter: int, threads: int) -> Solutions:
+    def solve(self, tol: float, max_iter: int, threads: int, verbose: int = 0) -> Solutions:
         """Solve every problem; a row is a problem."""
         solved = Solutions.empty(len(self.target_of), len(self.penalty))
         anchors = self._anchors(tol, threads)
@@ -67,7 +67,7 @@ class Problems:
         size = SPARSE_BLOCK if sp.issparse(self.double) else BLOCK
         if self.free is not None and not anchors.diagonal:
             size = min(size, max(1, BLOCK_ENTRIES // anchors.matrices[0].size))
-        _each(solve_block, [block for column in columns for block in _cut(column, size)], threads)
+        _each(solve_block, [block for column in columns for block in _cut(column, size)], threads, verbose)
         return solved
 
     def _solve_block(self, block: Array, anchors: Anchors, tol: float, max_iter: int) -> Solutions:
@@ -199,11 +199,5 @@ def _cut(items: Array, size: int) -> list[Array]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def _each(work: Callable[[Array], None], blocks: Sequence[Array], threads: int) -> None:
-    if threads == 1:
-        for block in blocks:
-            work(block)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, blocks):
-            pass
+def _each(work: Callable[[Array], None], blocks: Sequence[Array], threads: int, verbose: int = 0) -> None:
+    Parallel(n_jobs=threads, require="sharedmem", verbose=verbose)(delayed(work)(block) for block in blocks)

@@ -56,6 +56,7 @@ def fit_chains(
     tol: float = 1e-5,
     max_iter: int = 1000,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> ChainFit:
     """Fit M classifier chains of logistic regressions.
 
@@ -72,7 +73,7 @@ def fit_chains(
         Each row is a permutation of the labels.
     sample_weight : array of shape (n, M), optional
         A column of weights for each chain.
-    C, fit_intercept, tol, max_iter, n_jobs
+    C, fit_intercept, tol, max_iter, n_jobs, verbose
         As in `fit_logistic`.
 
     Returns
@@ -118,6 +119,7 @@ def fit_chains(
         tol=tol,
         max_iter=max_iter,
         n_jobs=n_jobs,
+        verbose=verbose,
     )
     coef = fit.coef.reshape(M, K, d + K)
     by_position = np.take_along_axis(coef[:, :, d:], orders[:, None, :], axis=2)

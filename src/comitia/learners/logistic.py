@@ -63,6 +63,7 @@ def fit_logistic(
     tol: float = 1e-5,
     max_iter: int = 1000,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> LogisticFit:
     r"""Solve B independent L2-regularised logistic regressions on one design matrix.
 
@@ -104,6 +105,8 @@ def fit_logistic(
         About as many steps in double precision a problem may take before it is given up.
     n_jobs : int, optional
         Threads, as in scikit-learn.  The result has the same bits for any number.
+    verbose : int
+        Shows the progress, as joblib does.
 
     Returns
     -------
@@ -163,7 +166,7 @@ def fit_logistic(
         free=None if free is None else np.pad(free[finite], ((0, 0), (0, int(fit_intercept))), constant_values=True),
     )
     with one_blas_thread():
-        solved = problems.solve(tol, max_iter, effective_n_jobs(n_jobs))
+        solved = problems.solve(tol, max_iter, effective_n_jobs(n_jobs), verbose)
     fit.coef[finite] = solved.point[:, :d]
     fit.intercept[finite] = solved.point[:, d:].sum(axis=1) - fit.coef[finite] @ centre
     fit.objective[finite] = solved.objective
