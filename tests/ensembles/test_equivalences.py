@@ -181,10 +181,10 @@ def test_sparse_features_and_labels_are_taken_as_dense_ones(make):
     [
         ClassifierChain(LogisticRegression()),
         MultiOutputClassifier(LogisticRegression()),
-        MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=5)),
-        RandomForestClassifier(n_estimators=5),
+        MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=5, random_state=0)),
+        RandomForestClassifier(n_estimators=5, random_state=0),
         KNeighborsClassifier(),
-        MLPClassifier(max_iter=30),
+        MLPClassifier(max_iter=100, random_state=0),
         RidgeClassifier(),
         make_pipeline(StandardScaler(), KNeighborsClassifier()),
     ],
