@@ -83,10 +83,19 @@ def test_the_default_learner_is_logistic_regression_on_standardised_features():
     np.testing.assert_allclose(ours, np.transpose([p[:, 1] for p in theirs]), atol=2e-3)
 
 
-def test_a_logistic_regression_that_the_fast_solver_does_not_cover_is_left_to_scikit_learn():
-    balanced = EBRClassifier(LogisticRegression(class_weight="balanced"), n_estimators=2).fit(X, Y)
-    assert type(balanced.members_.members[0].estimators[0]) is LogisticRegression
-    assert not hasattr(EBRClassifier(LogisticRegression(C=3), n_estimators=2).fit(X, Y).members_, "members")
+@pytest.mark.parametrize(
+    "setting", [{"class_weight": "balanced"}, {"solver": "liblinear"}, {"max_iter": 50}, {"tol": 1e-8}], ids=str
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_logistic_regression_that_the_fast_solver_does_not_cover_is_left_to_scikit_learn(setting):
+    left = EBRClassifier(LogisticRegression(**setting), n_estimators=2).fit(X, Y)
+    assert type(left.members_.members[0].estimators[0]) is LogisticRegression
+
+
+@pytest.mark.parametrize("setting", [{"C": 3}, {"max_iter": 1000}, {"solver": "newton-cg"}, {"n_jobs": 2}], ids=str)
+def test_settings_that_leave_the_optimum_where_it_is_keep_the_fast_solver(setting):
+    kept = EBRClassifier(LogisticRegression(**setting), n_estimators=2).fit(X, Y)
+    assert not hasattr(kept.members_, "members")
 
 
 @small

@@ -34,15 +34,18 @@ class FastLogistic:
         """Return the setting that gives the same model as ``estimator``, or None where scikit-learn has to fit it.
 
         None is logistic regression on standardised features.  A ``LogisticRegression`` is covered when nothing but C,
-        fit_intercept and what leaves the optimum as it is (n_jobs, verbose, random_state) was changed.
+        fit_intercept and what leaves the optimum as it is was changed: a solver of the same objective (liblinear
+        penalises the intercept), more iterations, n_jobs, verbose, random_state.
         """
         if estimator is None:
             return cls()
         if type(estimator) is not LogisticRegression:
             return None
         given, default = estimator.get_params(), LogisticRegression().get_params()
-        free = {"C", "fit_intercept", "n_jobs", "verbose", "random_state"}
+        free = {"C", "fit_intercept", "n_jobs", "verbose", "random_state", "solver", "max_iter"}
         if any(given[name] != default[name] for name in default if name not in free):
+            return None
+        if given["solver"] == "liblinear" or given["max_iter"] < default["max_iter"]:
             return None
         return cls(C=given["C"], fit_intercept=given["fit_intercept"], standardise=False)
 
