@@ -1,10 +1,18 @@
-"""A plan can name the base learner of EBR and ECC."""
+"""A plan can name the base learner of EBR and ECC, and have its parameters chosen."""
 
+import numpy as np
 import pytest
+from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, cross_val_score
 
-from comitia.experiments.plan import PlanError
+from comitia import EBRClassifier, EMODTClassifier
+from comitia.experiments.choose import choose
+from comitia.experiments.plan import EnsembleSetting, PlanError
 from comitia.experiments.plan_file import paper_plans, parse_plan, read_plan, write_plan
+from comitia.experiments.run import run_plan
+from comitia.experiments.store import Store
+from tests.experiments.conftest import small_plan
 
 PLAN = """
 name = "learners"
@@ -32,3 +40,61 @@ def test_the_papers_plans_ship_and_name_fifty_and_a_hundred_members():
     plans = {name: read_plan(name) for name in paper_plans()}
     members = {name: {setting.n_members for setting in plan.ensembles} for name, plan in plans.items()}
     assert members == {"table2": {50}, "figure2": {100}}
+
+
+CHOICE = PLAN + "choose = { estimator__C = [0.001, 1.0] }\n"
+
+
+def test_what_to_choose_survives_writing_and_is_part_of_the_plan():
+    plan = parse_plan(CHOICE)
+    assert parse_plan(write_plan(plan)) == plan
+    assert plan.digest() != parse_plan(PLAN).digest()
+    assert plan.digest() != parse_plan(CHOICE.replace("0.001", "0.01")).digest()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("choose = { estimator__c = [1.0] }", "'estimator__c'.*estimator__C"),
+        ("choose = { random_state = [1, 2] }", "'random_state'"),
+        ("choose = { estimator__C = [] }", r"estimator__C is \[\]: expected a list of candidates"),
+        ("choose = { estimator__C = 1.0 }", "estimator__C is 1.0: expected a list of candidates"),
+        ('choose = { estimator__C = "1.0" }', "estimator__C is '1.0': expected a list of candidates"),
+        ("choose = [1.0]", r"choose is \[1.0\]: expected a table"),
+    ],
+)
+def test_a_mistake_in_what_to_choose_is_named(given, message):
+    with pytest.raises(PlanError, match=message):
+        parse_plan(PLAN + given)
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(150) % 3])
+def test_the_choice_is_that_of_cross_validating_one_member(weight):
+    X, Y = make_multilabel_classification(150, 6, n_classes=4, random_state=0)
+    candidates = [1e-4, 1e-2, 1.0]
+    ensemble = EBRClassifier(LogisticRegression(), n_estimators=7, loss="f1", random_state=3)
+    best = choose(ensemble, {"estimator__C": candidates}, X, Y, sample_weight=weight)
+    assert (ensemble.n_estimators, ensemble.loss, ensemble.estimator.C) == (7, "f1", 1.0)
+    one = EBRClassifier(LogisticRegression(), n_estimators=1, bootstrap=False)
+    how = {"cv": KFold(3, shuffle=True, random_state=3), "params": {"sample_weight": weight}}
+    accuracy = [cross_val_score(one.set_params(estimator__C=C), X, Y, **how).mean() for C in candidates]
+    assert np.ptp(accuracy) > 0.01
+    assert best == {"estimator__C": candidates[int(np.argmax(accuracy))]}
+
+
+def test_nothing_to_choose_fits_nothing():
+    assert choose(EMODTClassifier(), {}, None, None) == {}
+
+
+def test_a_run_uses_what_it_chose_and_says_so(tmp_path, joint_csv):
+    setting = EnsembleSetting("ebr", {"n_estimators": 5, "estimator": {"C": 1.0}}, choose={"estimator__C": [1e-6, 1.0]})
+    fixed = EnsembleSetting("ebr", {"n_estimators": 5, "estimator": {"C": 1.0}})
+    rows = {}
+    for name, ensemble in (("chosen", setting), ("fixed", fixed)):
+        plan = small_plan(joint_csv, ensembles=(ensemble,))
+        run_plan(plan, tmp_path / name, n_jobs=1)
+        store = Store.read(tmp_path / name)
+        rows[name] = store.rows()
+        chosen = [store.cell_provenance(cell)["chosen"] for cell in plan.cells()]
+        assert chosen == [{"estimator__C": 1.0} if name == "chosen" else {}] * len(chosen)
+    assert rows["chosen"] == rows["fixed"]

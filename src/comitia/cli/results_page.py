@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from comitia.cli.claims import PAPER, beyond, claims, means_beside
 from comitia.cli.curves_page import curves
@@ -56,7 +58,30 @@ def _settings(store: Store) -> str:
     for ensemble, setting in store.identity()["ensembles"].items():
         said = [f"`{name}={value!r}`" for name, value in setting.items() if name not in unsaid]
         lines.append(f"- {title(ensemble)}: {', '.join(said)}")
+    chosen = _chosen(store)
+    if chosen:
+        names = [source.name for source in store.plan.datasets]
+        rows = [[*key, *(", ".join(by_dataset.get(name, ())) for name in names)] for key, by_dataset in chosen.items()]
+        lines += [
+            "",
+            "Chosen on the training part of each fold, for the Hamming loss of one member; folds in brackets:",
+        ]
+        lines += ["", markdown_table(["Ensemble", "Parameter", *names], rows)]
     return "\n".join(lines)
+
+
+def _chosen(store: Store) -> dict[tuple[str, str], dict[str, list[str]]]:
+    """For each ensemble and parameter, and each dataset, the values chosen and in how many folds, most often first."""
+    found: dict[tuple[str, str], dict[str, Counter[Any]]] = {}
+    for cell in store.plan.cells():
+        if store.finished(cell):
+            for name, value in store.cell_provenance(cell).get("chosen", {}).items():
+                by_dataset = found.setdefault((title(cell.ensemble), f"`{name}`"), {})
+                by_dataset.setdefault(cell.dataset, Counter())[value] += 1
+    return {
+        key: {name: [f"{value} ({n})" for value, n in counts.most_common()] for name, counts in by_dataset.items()}
+        for key, by_dataset in found.items()
+    }
 
 
 def _conclusions(run: Run) -> str:

@@ -74,11 +74,15 @@ class EnsembleSetting:
         scikit-learn's ``LogisticRegression`` with these parameters, on the features as they are.
     name : str
         What the ensemble is called in results; the kind by default.
+    choose : mapping
+        Parameters whose values are chosen on the training part of every fold, each with its candidates, such as
+        ``{estimator__C = [1.0, 10.0]}``; see `comitia.experiments.choose`.
     """
 
     kind: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
+    choose: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in ENSEMBLES:
@@ -94,6 +98,12 @@ class EnsembleSetting:
             for parameter in self.parameters["estimator"]:
                 if parameter not in known:
                     raise PlanError(unknown("parameter of logistic regression:", parameter, known))
+        for parameter, candidates in self.choose.items():
+            known = self.build().get_params()
+            if parameter not in known or parameter in ("random_state", "n_jobs"):
+                raise PlanError(unknown(f"parameter of {self.kind!r} to choose:", parameter, known))
+            if isinstance(candidates, str) or not isinstance(candidates, Sequence) or not candidates:
+                raise PlanError(f"choose: {parameter} is {candidates!r}: expected a list of candidates")
         object.__setattr__(self, "name", self.name or self.kind)
 
     def build(self, **parameters: Any) -> Any:
@@ -106,7 +116,10 @@ class EnsembleSetting:
     def resolved(self) -> dict[str, Any]:
         """All parameters with their values, also those that the plan leaves to the class."""
         given = self.build().get_params(deep=False)
-        return {name: _plain(value) for name, value in sorted(given.items())}
+        values = {name: _plain(value) for name, value in sorted(given.items())}
+        if self.choose:
+            values["choose"] = {name: [_plain(value) for value in self.choose[name]] for name in sorted(self.choose)}
+        return values
 
     @property
     def n_members(self) -> int:

@@ -117,6 +117,7 @@ def write_plan(plan: Plan) -> str:
     for setting in plan.ensembles:
         lines += ["", "[[ensembles]]", f"kind = {_toml(setting.kind)}", f"name = {_toml(setting.name)}"]
         lines += [f"{key} = {_toml(value)}" for key, value in setting.parameters.items()]
+        lines += [f"choose = {_toml(setting.choose)}"] if setting.choose else []
     return "\n".join([*lines, ""])
 
 
@@ -152,7 +153,10 @@ def _setting(entry: Any) -> EnsembleSetting:
         return EnsembleSetting(entry)
     parameters = dict(_table(entry, "kind"))
     kind, name = _scalar("kind", parameters.pop("kind"), str), _scalar("name", parameters.pop("name", ""), str)
-    return EnsembleSetting(kind, parameters, name)
+    choose = parameters.pop("choose", {})
+    if not isinstance(choose, dict):
+        raise PlanError(f"choose is {choose!r}: expected a table of parameters and their candidates")
+    return EnsembleSetting(kind, parameters, name, choose)
 
 
 def _table(entry: Any, required: str, known: Sequence[str] | None = None) -> Mapping[str, Any]:

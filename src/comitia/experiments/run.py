@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from comitia.datasets import Dataset, MultilabelStratifiedKFold
+from comitia.experiments.choose import choose
 from comitia.experiments.estimate import Estimate
 from comitia.experiments.parallel import CrashError, follow, outcomes
 from comitia.experiments.plan import CHOSEN_BY_OOB, Cell, DataSource, Plan
@@ -221,6 +222,7 @@ def _work(
         "seconds": round(seconds, 3),
         "seconds_to_fit": round(fitted, 3),
         "threads": threads,
+        "chosen": {name: ensemble.get_params()[name] for name in store.plan.setting(cell.ensemble).choose},
         "warnings": list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)),
         "versions": versions(),
     }
@@ -233,11 +235,14 @@ def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -
     folds = MultilabelStratifiedKFold if plan.stratified else KFold
     splits = folds(plan.folds, shuffle=True, random_state=plan.seed_of_folds(cell)).split(data.X, data.Y)
     train, test = next(split for fold, split in enumerate(splits) if fold == cell.fold)
-    ensemble = plan.setting(cell.ensemble).build(
+    setting = plan.setting(cell.ensemble)
+    ensemble = setting.build(
         random_state=plan.seed_of_members(cell), n_jobs=n_jobs, oob_score=CHOSEN_BY_OOB in plan.aggregations
     )
+    X, Y = _take(data.X, train), data.Y[train]
     weight = None if data.sample_weight is None else data.sample_weight[train]
-    return ensemble.fit(_take(data.X, train), data.Y[train], sample_weight=weight), test
+    ensemble.set_params(**choose(ensemble, setting.choose, X, Y, sample_weight=weight))
+    return ensemble.fit(X, Y, sample_weight=weight), test
 
 
 def _rows(plan: Plan, cell: Cell, ensemble: Any, X: Any, Y: NDArray[np.int8]) -> list[dict[str, Any]]:
