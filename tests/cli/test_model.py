@@ -122,6 +122,37 @@ def test_a_file_with_anything_else_in_it_is_refused_and_not_run(strange, feature
 
 
 @pytest.mark.parametrize(
+    "damage",
+    [
+        lambda tree: tree.feature.put(0, 99),  # a feature that is not there
+        lambda tree: tree.right.put(0, 10**6),  # out of the tree
+        lambda tree: tree.right.put(0, 0),  # in a circle
+        lambda tree: tree.right.put(-1, 10**6),  # a leaf that is not there
+        lambda tree: tree.labels.indices.put(0, 10**6),
+        lambda tree: tree.labels.starts.put(1, 10**6),
+        lambda tree: tree.labelsets.indices.put(0, -1),
+        lambda tree: tree.__dict__.update(threshold=tree.threshold[:1]),
+        lambda tree: tree.__dict__.update(n_labelsets=10**6),
+    ],
+)
+def test_trees_that_lead_out_of_bounds_are_refused(damage, joint, tmp_path):
+    model = Model.fit(ENSEMBLES["emodt"](n_estimators=2, random_state=0), joint)
+    damage(model.ensemble.members_.trees[1])
+    model.save(tmp_path / "model.skops")
+    with pytest.raises(ModelFileError, match=r"is not a model .*\(ValueError: (the|a) .*"):
+        Model.open(tmp_path / "model.skops")
+
+
+def test_chains_that_lead_out_of_bounds_are_refused(joint, tmp_path):
+    model = Model.fit(ENSEMBLES["ecc"](n_estimators=2, random_state=0), joint)
+    fit = model.ensemble.members_.fit
+    fit.__dict__.update(influence=fit.influence[:, :1, :1])
+    model.save(tmp_path / "model.skops")
+    with pytest.raises(ValueError, match="influence has shape"):
+        Model.open(tmp_path / "model.skops").ensemble.predict(joint.X)
+
+
+@pytest.mark.parametrize(
     "content",
     [
         b"",

@@ -169,6 +169,10 @@ class TreeCrew:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        for tree in self.trees:
+            tree.check()
+            if tree.labelsets is not None and self.table.shape != (tree.n_labelsets, tree.n_labels):
+                raise ValueError(f"the table of labelsets has shape {self.table.shape}, and the trees know others.")
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,17 @@ class LeafCounts:
     indices: NDArray[np.int32]
     counts: NDArray[np.float64]
 
+    def check(self, n_columns: int) -> None:
+        """Raise ValueError unless all entries are within bounds."""
+        if not (
+            len(self.starts) > 1
+            and self.starts[0] == 0
+            and self.starts[-1] == len(self.indices) == len(self.counts)
+            and (np.diff(self.starts) >= 0).all()
+            and ((self.indices >= 0) & (self.indices < n_columns)).all()
+        ):
+            raise ValueError(f"the counts of leaves must be rows of {n_columns} columns.")
+
 
 @njit(cache=True, nogil=True)
 def count_in_leaves(rows, bounds, starts, indices, n_columns, sample_weight):  # type: ignore[no-untyped-def]

@@ -167,6 +167,8 @@ def predict_chains(
         raise ValueError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
     chosen = range(len(fit.orders)) if members is None else members
     n, K = X.shape[0], fit.orders.shape[1]
+    if fit.influence.shape != (len(fit.orders), K, K):
+        raise ValueError(f"influence has shape {fit.influence.shape}, expected {(len(fit.orders), K, K)}")
     probabilities = np.empty((len(chosen), n, K))
 
     def walk_chain(at: int) -> None:

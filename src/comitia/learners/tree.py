@@ -125,6 +125,29 @@ class MultiObjectiveTree:
         total = importances.sum()
         return importances / total if total > 0 else importances
 
+    def check(self) -> None:
+        """Raise ValueError unless the arrays are a tree: compiled loops follow them without looking again.
+
+        A tree that was grown here is one; this is for trees that come from a file.
+        """
+        per_node = (self.feature, self.threshold, self.right, self.missing_left, self.impurity, self.weight)
+        nodes = np.arange(self.n_nodes)
+        if self.n_nodes == 0 or any(array.shape != nodes.shape for array in (*per_node, self.n_samples)):
+            raise ValueError("the arrays of a tree must have one entry for each node.")
+        inner = ~self.is_leaf
+        if not (
+            (self.feature < self.n_features).all()
+            and (self.right[inner] > nodes[inner] + 1).all()
+            and (self.right[inner] < self.n_nodes).all()
+            and np.array_equal(self.right[~inner], np.arange(self.n_leaves))
+        ):
+            raise ValueError("a node of a tree must lead to later nodes by a feature that exists, or be a leaf.")
+        self.labels.check(self.n_labels)
+        if self.labelsets is not None:
+            self.labelsets.check(self.n_labelsets)
+            if len(self.labelsets.starts) != len(self.labels.starts):
+                raise ValueError("leaves must be as many for labelsets as for labels.")
+
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the number of the leaf that each row of X falls into."""
         leaves: NDArray[np.int32] = apply_trees([self], X)[0]
