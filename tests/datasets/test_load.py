@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from comitia.datasets import DataFormatError, load_dataset
+from comitia.datasets import DataFormatError, load_dataset, load_features
 
 ARFF = "@relation 'tiny: -C 1'\n@attribute y {0,1}\n@attribute z {0,1}\n@attribute a numeric\n@data\n1,0,0.5\n"
 
@@ -42,3 +42,21 @@ def test_what_cannot_be_loaded_is_said(tmp_path: Path) -> None:
         load_dataset(tmp_path / "tiny.arff", ["w"])
     with pytest.raises(ValueError, match="labels is a list of the names of different columns"):
         load_dataset(tmp_path / "tiny.arff", ["y", "y"])
+
+
+def test_without_labels_every_column_is_a_feature(tmp_path: Path) -> None:
+    (tmp_path / "tiny.arff").write_text(ARFF)
+    (tmp_path / "tiny.csv").write_text("a,y\n0.5,1\n")
+    (tmp_path / "none.csv").write_text("a,y\n")
+    assert load_features(tmp_path / "tiny.arff").feature_names == ("y", "z", "a")
+    tiny = load_features(str(tmp_path / "tiny.csv"))
+    assert (tiny.X.tolist(), tiny.Y.shape, tiny.label_names) == ([[0.5, 1.0]], (1, 0), ())
+    assert load_features(tmp_path / "none.csv").X.shape == (0, 2)
+    (tmp_path / "twice.csv").write_text("a,a\n0.5,1\n")
+    with pytest.raises(DataFormatError, match="columns of different names"):
+        load_features(tmp_path / "twice.csv")
+    with pytest.raises(FileNotFoundError, match=r"none\.arff: there is no such file"):
+        load_features(tmp_path / "none.arff")
+    (tmp_path / "tiny.txt").write_text("a,y\n0.5,1\n")
+    with pytest.raises(ValueError, match=r"expected an \.arff, \.csv or \.parquet file"):
+        load_features(tmp_path / "tiny.txt")

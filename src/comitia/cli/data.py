@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from comitia.cli.errors import misuse
-from comitia.cli.features import column_names, needs_labels
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
-from comitia.datasets import CatalogueEntry, Dataset, fetch_dataset, list_datasets
+from comitia.datasets import CatalogueEntry, Dataset, fetch_dataset, list_datasets, load_features
 from comitia.datasets.arff import stem
+from comitia.datasets.load import file_format
 from comitia.experiments import DataSource
 from comitia.experiments.plan import EXAMPLES
 from comitia.experiments.suggest import unknown
@@ -37,8 +37,8 @@ def data_source(data: str, labels: list[str] | None) -> DataSource:
     wanted = split(labels or [])
     if wanted:
         return DataSource(stem(path), str(path), tuple(_matching(path, wanted)))
-    if needs_labels(path):
-        columns = column_names(path)
+    if file_format(path) != ".arff":
+        columns = load_features(path).feature_names
         listed = ", ".join(columns[:12]) + (f", ... ({len(columns)} in all)" if len(columns) > 12 else "")
         raise misuse("--labels", f"say which columns of {data} are labels: --labels {columns[-1]}. It has: {listed}.")
     return DataSource(stem(path), str(path))
@@ -119,7 +119,7 @@ def _matching(path: Path, wanted: list[str]) -> list[str]:
     """Write out the patterns among names of columns."""
     if not any(set("*?[") & set(name) for name in wanted):
         return wanted
-    columns = column_names(path)
+    columns = load_features(path).feature_names
     found: list[str] = []
     for name in wanted:
         matches = [name] if name in columns else [column for column in columns if fnmatchcase(column, name)]

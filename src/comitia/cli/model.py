@@ -11,10 +11,10 @@ import comitia
 from comitia.aggregation import AGGREGATIONS
 from comitia.cli.data import data_source
 from comitia.cli.errors import misuse
-from comitia.cli.features import read_features
 from comitia.cli.model_file import Model
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import messages, print_json
+from comitia.datasets import load_features
 from comitia.experiments.files import whole_file
 from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES
 
@@ -105,7 +105,7 @@ def predict(
     opened = Model.open(model)
     if opened.version != comitia.__version__:
         messages.print(f"the model was fitted by comitia {opened.version}; this is {comitia.__version__}")
-    inputs = opened.inputs(read_features(data))
+    inputs = opened.inputs(load_features(data))
     found = opened.ensemble.predict_proba(inputs) if proba else opened.ensemble.predict(inputs)
     _write(pd.DataFrame(found, columns=list(opened.labels)), output)
     if as_json:

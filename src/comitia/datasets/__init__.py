@@ -4,7 +4,7 @@ from comitia.datasets.catalogue import CatalogueEntry, fetch_dataset, list_datas
 from comitia.datasets.dataset import DataFormatError, Dataset
 from comitia.datasets.examples import JointSample, load_seven_segment, make_joint
 from comitia.datasets.folds import MultilabelStratifiedKFold
-from comitia.datasets.load import load_dataset
+from comitia.datasets.load import load_dataset, load_features
 from comitia.datasets.mulan import load_meka, load_mulan
 from comitia.datasets.table import load_table
 
@@ -17,6 +17,7 @@ __all__ = [
     "fetch_dataset",
     "list_datasets",
     "load_dataset",
+    "load_features",
     "load_meka",
     "load_mulan",
     "load_seven_segment",

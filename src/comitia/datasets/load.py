@@ -10,7 +10,7 @@ from comitia.datasets.arff import read_arff
 from comitia.datasets.catalogue import CATALOGUE, fetch_dataset
 from comitia.datasets.dataset import DataFormatError, Dataset
 from comitia.datasets.mulan import load_meka, load_mulan
-from comitia.datasets.table import checked_labels, load_table
+from comitia.datasets.table import checked_labels, load_table, read_table
 
 
 def load_dataset(
@@ -33,7 +33,6 @@ def load_dataset(
     Dataset
     """
     path = Path(source)
-    plain = path.with_name(path.name.removesuffix(".gz").removesuffix(".bz2")) if path.name else path
     names = [entry.name for entry in CATALOGUE]
     if not path.is_file() and str(source) in names:
         if labels is not None:
@@ -43,13 +42,52 @@ def load_dataset(
         return fetch_dataset(str(source), data_home=data_home)
     if not path.is_file():
         raise FileNotFoundError(f"{source} is neither a file nor a dataset of the catalogue ({', '.join(names)})")
-    if plain.suffix == ".arff":
-        return _load_arff(path, plain.with_suffix(".xml"), labels)
-    if plain.suffix not in (".csv", ".parquet"):
-        raise ValueError(f"source is an .arff, .csv or .parquet file; got {source}")
+    if file_format(path) == ".arff":
+        return _load_arff(path, _unpacked(path).with_suffix(".xml"), labels)
     if labels is None:
         raise ValueError(f"labels must name the columns of {source} that are labels; got None")
     return load_table(path, labels)
+
+
+def load_features(path: str | Path) -> Dataset:
+    r"""Load instances whose labels are not known yet: every column of a file is a feature.
+
+    Parameters
+    ----------
+    path : path
+        An ARFF, CSV or Parquet file (``.gz`` and ``.bz2`` may follow).
+
+    Returns
+    -------
+    Dataset
+        Without labels: ``Y`` has no columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "new.csv"
+    >>> _ = path.write_text("width,height\n0.5,1\n0.7,2\n")
+    >>> load_features(path).feature_names
+    ('width', 'height')
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    if file_format(path) == ".arff":
+        return read_arff(path, lambda header: [])  # noqa: ARG005  whatever the header says, there are no labels
+    return read_table(path, ())
+
+
+def file_format(path: Path) -> str:
+    """What a file is, by its name: ``.arff``, ``.csv`` or ``.parquet``."""
+    suffix = _unpacked(path).suffix
+    if suffix not in (".arff", ".csv", ".parquet"):
+        raise ValueError(f"expected an .arff, .csv or .parquet file; got {path}")
+    return suffix
+
+
+def _unpacked(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".gz").removesuffix(".bz2"))
 
 
 def _load_arff(path: Path, xml: Path, labels: Sequence[str] | None) -> Dataset:

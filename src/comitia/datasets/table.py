@@ -49,7 +49,11 @@ def load_table(path: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_
     >>> load_table(path, labels=["red", "blue"])
     Dataset(name='tiny', n=2, d=1, K=2, cardinality=1.500, density=0.750)
     """
-    path, labels = Path(path), checked_labels(labels)
+    return read_table(Path(path), checked_labels(labels), max_bytes)
+
+
+def read_table(path: Path, labels: tuple[str, ...], max_bytes: int = MAX_BYTES) -> Dataset:
+    """Read a table whose labels may be none."""
     table, names = _read(path, max_bytes)
     if len(set(names)) < len(names):
         repeated = Counter(names).most_common(1)[0][0]
@@ -58,11 +62,11 @@ def load_table(path: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_
     if missing:
         raise DataFormatError.at(path, 1, f"expected the label columns {missing}, found {names[:20]}")
     features = tuple(name for name in names if name not in set(labels))
-    if not features or not table.num_rows:
+    if not features or (labels and not table.num_rows):
         raise DataFormatError.at(path, None, f"expected rows of features, found {table.num_rows} × {len(features)}")
     return Dataset(
         X=_features(path, table, features),
-        Y=np.column_stack([_label(path, label, table.column(label)) for label in labels]),
+        Y=np.column_stack([np.empty((table.num_rows, 0), np.int8), *(_label(path, name, table) for name in labels)]),
         feature_names=features,
         label_names=labels,
         name=stem(path),
@@ -119,8 +123,9 @@ def _read_parquet(path: Path, max_bytes: int) -> Any:
     return file.read()
 
 
-def _label(path: Path, name: str, column: Any) -> npt.NDArray[np.int8]:
+def _label(path: Path, name: str, table: Any) -> npt.NDArray[np.int8]:
     """A label column as zeros and ones."""
+    column = table.column(name)
     values = _numbers(column)
     wrong = np.arange(len(column)) if values is None else np.flatnonzero((values != 0) & (values != 1))
     if values is None or len(wrong):
