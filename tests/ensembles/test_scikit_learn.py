@@ -1,4 +1,4 @@
-"""The estimators keep scikit-learn's contract: every check, none skipped, none expected to fail."""
+"""The estimators keep scikit-learn's contract: every check, none skipped; one cannot hold where the loss is another."""
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
@@ -18,11 +18,20 @@ ESTIMATORS = [
     EBRClassifier(),
     ECCClassifier(),
     EMODTClassifier(),
+    EBRClassifier(loss="f1"),
+    ECCClassifier(loss="jaccard"),
+    EMODTClassifier(loss="subset01"),
+    EMODTClassifier(loss="f1", aggregation="ptc-mbr"),
     MultilabelBaggingClassifier(MultiOutputClassifier(LOGISTIC)),
     MultilabelVotingClassifier([("relevance", MultiOutputClassifier(LOGISTIC)), ("chain", ClassifierChain(LOGISTIC))]),
 ]
 
 
-@parametrize_with_checks(ESTIMATORS)
+def expected_to_fail(estimator) -> dict[str, str]:
+    """It wants predictions to be the probabilities cut at one half, which minimises the Hamming loss and no other."""
+    return {} if estimator.loss == "hamming" else {"check_classifier_multioutput": expected_to_fail.__doc__}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail)
 def test_scikit_learns_check_passes(estimator, check):
     check(estimator)
