@@ -1,1 +1,29 @@
 """Fast fitting of many models at once; nothing here knows of ensembles."""
+
+from comitia.learners.chains import ChainFit, fit_chains, predict_chains
+from comitia.learners.logistic import LogisticFit, fit_logistic, predict_logistic
+from comitia.learners.tree import (
+    LeafCounts,
+    MultiObjectiveTree,
+    apply_trees,
+    export_graphviz,
+    export_text,
+    grow_trees,
+    mean_marginals,
+)
+
+__all__ = [
+    "ChainFit",
+    "LeafCounts",
+    "LogisticFit",
+    "MultiObjectiveTree",
+    "apply_trees",
+    "export_graphviz",
+    "export_text",
+    "fit_chains",
+    "fit_logistic",
+    "grow_trees",
+    "mean_marginals",
+    "predict_chains",
+    "predict_logistic",
+]
