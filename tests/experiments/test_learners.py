@@ -75,7 +75,7 @@ def test_the_choice_is_that_of_cross_validating_one_member(weight):
     ensemble = EBRClassifier(LogisticRegression(), n_estimators=7, loss="f1", random_state=3)
     best = choose(ensemble, {"estimator__C": candidates}, X, Y, sample_weight=weight)
     assert (ensemble.n_estimators, ensemble.loss, ensemble.estimator.C) == (7, "f1", 1.0)
-    one = EBRClassifier(LogisticRegression(), n_estimators=1, bootstrap=False)
+    one = EBRClassifier(LogisticRegression(), loss="subset01", n_estimators=1, bootstrap=False)
     how = {"cv": KFold(3, shuffle=True, random_state=3), "params": {"sample_weight": weight}}
     accuracy = [cross_val_score(one.set_params(estimator__C=C), X, Y, **how).mean() for C in candidates]
     assert np.ptp(accuracy) > 0.01

@@ -21,11 +21,12 @@ def choose(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> dict[str, Any]:
-    """Choose parameters by cross-validating a single member for its Hamming loss.
+    """Choose parameters by cross-validating a single member for its subset 0/1 loss.
 
-    Hamming loss is what scikit-learn's ``LogisticRegressionCV`` minimises when every label is fitted by itself (it
-    scores by accuracy).  A single member is tried, fitted to all instances of the training parts: the choice is about
-    the learner, and costs a fraction of the ensemble.  Of equal candidates the first is chosen.
+    That is what scikit-learn's ``GridSearchCV`` does with a multilabel classifier of its own, which scores by the share
+    of labelings that are right.  Hamming loss hardly tells learners of rare labels apart: predicting none is nearly as
+    good.  A single member is tried, fitted to all instances of the training parts: the choice is about the learner,
+    and costs a fraction of the ensemble.  Of equal candidates the first is chosen.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def choose(
     if not candidates:
         return {}
     member = clone(ensemble).set_params(
-        n_estimators=1, bootstrap=False, oob_score=False, loss="hamming", aggregation=None
+        n_estimators=1, bootstrap=False, oob_score=False, loss="subset01", aggregation=None
     )
     folds = KFold(FOLDS, shuffle=True, random_state=ensemble.random_state)
     search = GridSearchCV(member, {name: list(values) for name, values in candidates.items()}, cv=folds, refit=False)
