@@ -33,8 +33,9 @@ def _residuals_for(
         rows, problems = scores.shape
         for i in range(rows):
             weight = weights[i]
+            target = targets[i, first : first + problems]
             for p in range(problems):
-                sign = one - two * real(targets[i, first + p])
+                sign = one - two * real(target[p])
                 mistake = sign * scores[i, p]
                 # e = exp(-|score|) = 2^k times a Taylor polynomial on [-ln 2 / 2, ln 2 / 2].
                 argument = max(-abs(mistake), least)
