@@ -47,8 +47,8 @@ def choose(
     >>> from comitia import EMODTClassifier
     >>> from comitia.datasets import make_joint
     >>> data = make_joint(300, 4, 3, dependence=0.8, random_state=0).dataset
-    >>> choose(EMODTClassifier(random_state=0), {"min_samples_leaf": [1, 10]}, data.X, data.Y)
-    {'min_samples_leaf': 10}
+    >>> choose(EMODTClassifier(random_state=0), {"min_samples_leaf": [100, 5]}, data.X, data.Y)
+    {'min_samples_leaf': 5}
     """
     if not candidates:
         return {}
