@@ -30,7 +30,7 @@ def texts(figure: Figure) -> list[str]:
     params=["sizes", "critical", "heat", "regret", "regret of one", "heat of one", "segments"], scope="module"
 )
 def figure(request, run) -> Figure:
-    alone = run.rows[run.rows.dataset == "digits"]
+    alone = run.rows[run.rows.dataset == "seven-segment"]
     return {
         "sizes": lambda: ensemble_sizes(run.rows, ensemble="emodt"),
         "critical": lambda: critical_difference(run.rows, ensemble="emodt", loss="f1"),
@@ -102,7 +102,7 @@ def test_the_diagram_puts_each_aggregation_at_its_average_rank(rows):
 
 def test_the_diagram_needs_two_datasets(rows):
     with pytest.raises(ValueError, match="1 complete dataset"):
-        critical_difference(rows[rows.dataset == "digits"], ensemble="emodt", loss="f1")
+        critical_difference(rows[rows.dataset == "seven-segment"], ensemble="emodt", loss="f1")
 
 
 def test_the_heat_map_shows_the_average_ranks(rows):

@@ -60,7 +60,7 @@ def test_figures_get_the_numbers_of_the_rows(run, text):
     for block, drawn in zip(blocks(run.rows), data["blocks"], strict=True):
         assert (drawn["ensemble"], drawn["loss"]) == (block.ensemble, block.measure.loss)
         np.testing.assert_allclose(np.array(drawn["values"], dtype=float), block.values, atol=1e-8)
-        np.testing.assert_allclose(np.array(drawn["folds"][0], dtype=float), block.folds["digits"], atol=1e-8)
+        np.testing.assert_allclose(np.array(drawn["folds"][0], dtype=float), block.folds["seven-segment"], atol=1e-8)
     curve = next(line for line in data["curves"] if line["method"] == "ctp" and line["loss"] == "f1")
     part = run.rows[(run.rows.ensemble == curve["ensemble"]) & (run.rows.dataset == curve["dataset"])]
     means = part[(part.loss == "f1") & (part.aggregation == "ctp")].groupby("size").value.mean()

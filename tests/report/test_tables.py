@@ -88,7 +88,7 @@ def test_latex_rows_have_as_many_cells_as_the_tabular_has_columns(rows):
 
 def test_names_are_escaped_for_each_format(rows):
     nasty = r"100% a_b & #1 $x$ {y} \z ~^ | <i>*bold*</i> [l](u) `c`"
-    renamed = rows[rows.dataset.isin(["digits", "weather"])].replace({"dataset": {"weather": nasty}})
+    renamed = rows[rows.dataset.isin(["seven-segment", "weather"])].replace({"dataset": {"weather": nasty}})
     table = comparison_table(renamed, losses=["f1"])
     head = table.to_latex().splitlines()[3]
     assert r"100\% a\_b \& \#1 \$x\$ \{y\} \textbackslash{}z \textasciitilde{}\textasciicircum{}" in head
@@ -99,7 +99,7 @@ def test_names_are_escaped_for_each_format(rows):
     parsed = Cells(table.to_html())
     assert nasty in parsed.rows[0]
     assert not {"i", "b", "script"} & {tag for tag, _ in parsed.tags}
-    assert {row["dataset"] for row in csv.DictReader(io.StringIO(table.to_csv()))} == {"digits", nasty}
+    assert {row["dataset"] for row in csv.DictReader(io.StringIO(table.to_csv()))} == {"seven-segment", nasty}
 
 
 def test_a_script_as_a_name_is_text_in_html(rows):
@@ -109,7 +109,7 @@ def test_a_script_as_a_name_is_text_in_html(rows):
 
 
 def test_a_single_dataset_has_no_average_ranks_and_a_single_fold_no_errors(rows):
-    part = rows[(rows.dataset == "digits") & (rows.fold == 0)]
+    part = rows[(rows.dataset == "seven-segment") & (rows.fold == 0)]
     table = comparison_table(part)
     assert "Avg. rank" not in table.to_latex() + table.to_markdown() + table.to_html()
     assert "±" not in table.to_markdown()
