@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """How many times as fast as its peer something is (or, where ``at_most`` is set, how many times as slow)."""
+    """How many times as fast as its peer something is (or, where ``at_most`` is set, how much it takes)."""
 
     name: str
     peer: str
@@ -18,6 +18,7 @@ class Case:
     target: float | None
     note: str = ""
     at_most: bool = False
+    unit: str = "x"
 
     @property
     def reached(self) -> bool:
@@ -29,7 +30,9 @@ class Case:
         sign = "≤" if self.at_most else "≥"
         target = "" if self.target is None else f"  target {sign} {self.target:g}: {'yes' if self.reached else 'NO'}"
         note = f"  ({self.note})" if self.note else ""
-        return f"{self.name:<52} {self.ratio:9.1f} x  against {self.peer}{target}{note}"
+        return (
+            f"{self.name:<52} {self.ratio:9.{2 if self.at_most else 1}f} {self.unit}  against {self.peer}{target}{note}"
+        )
 
 
 def median_time(function: Callable[[], object], repeats: int = 3) -> float:
