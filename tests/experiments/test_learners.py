@@ -68,18 +68,26 @@ def test_a_mistake_in_what_to_choose_is_named(given, message):
         parse_plan(PLAN + given)
 
 
-@pytest.mark.parametrize("weight", [None, np.arange(150) % 3])
-def test_the_choice_is_that_of_cross_validating_one_member(weight):
-    X, Y = make_multilabel_classification(150, 6, n_classes=4, random_state=0)
-    candidates = [1e-4, 1e-2, 1.0]
-    ensemble = EBRClassifier(LogisticRegression(), n_estimators=7, loss="f1", random_state=3)
-    best = choose(ensemble, {"estimator__C": candidates}, X, Y, sample_weight=weight)
-    assert (ensemble.n_estimators, ensemble.loss, ensemble.estimator.C) == (7, "f1", 1.0)
+def by_hand(X, Y, weight, candidates):
+    """Mean accuracies of the candidates and their standard errors over five folds."""
     one = EBRClassifier(LogisticRegression(), loss="subset01", n_estimators=1, bootstrap=False)
-    how = {"cv": KFold(3, shuffle=True, random_state=3), "params": {"sample_weight": weight}}
-    accuracy = [cross_val_score(one.set_params(estimator__C=C), X, Y, **how).mean() for C in candidates]
-    assert np.ptp(accuracy) > 0.01
-    assert best == {"estimator__C": candidates[int(np.argmax(accuracy))]}
+    how = {"cv": KFold(5, shuffle=True, random_state=3), "params": {"sample_weight": weight}}
+    found = np.array([cross_val_score(one.set_params(estimator__C=C), X, Y, **how) for C in candidates])
+    return found.mean(axis=1), found.std(axis=1, ddof=1) / np.sqrt(5)
+
+
+@pytest.mark.parametrize("weight", [None, np.arange(150) % 3])
+def test_the_choice_is_the_first_within_a_standard_error_of_the_best(weight):
+    X, Y = make_multilabel_classification(150, 6, n_classes=4, random_state=0)
+    candidates = [1e-4, 1e-2, 0.3, 1.0, 3.0]
+    ensemble = EBRClassifier(LogisticRegression(), n_estimators=7, loss="f1", random_state=3)
+    chosen = choose(ensemble, {"estimator__C": candidates}, X, Y, sample_weight=weight)["estimator__C"]
+    assert (ensemble.n_estimators, ensemble.loss, ensemble.estimator.C) == (7, "f1", 1.0)
+    means, errors = by_hand(X, Y, weight, candidates)
+    near = means >= means.max() - errors[means.argmax()]
+    assert not near[0]
+    assert near.sum() > 1
+    assert chosen == candidates[int(near.argmax())]
 
 
 def test_nothing_to_choose_fits_nothing():
@@ -98,3 +106,13 @@ def test_a_run_uses_what_it_chose_and_says_so(tmp_path, joint_csv):
         chosen = [store.cell_provenance(cell)["chosen"] for cell in plan.cells()]
         assert chosen == [{"estimator__C": 1.0} if name == "chosen" else {}] * len(chosen)
     assert rows["chosen"] == rows["fixed"]
+
+
+def test_an_ensemble_that_leaves_nobody_out_has_no_choice_out_of_bag(tmp_path, joint_csv):
+    settings = EnsembleSetting("ecc", {"n_estimators": 5, "bootstrap": False}), EnsembleSetting("ebr")
+    plan = small_plan(joint_csv, ensembles=settings, losses=("f1",), aggregations=("ctp", "oob"), folds=2)
+    run_plan(plan, tmp_path, n_jobs=1)
+    found = {(row["ensemble"], row["aggregation"]) for row in Store.read(tmp_path).rows()}
+    assert found == {("ecc", "ctp"), ("ebr", "ctp"), ("ebr", "oob")}
+    with pytest.raises(PlanError, match="'ecc' has no out-of-bag losses to choose by: set bootstrap = true"):
+        small_plan(joint_csv, ensembles=settings, aggregations=("oob",))

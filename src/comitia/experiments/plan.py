@@ -125,6 +125,12 @@ class EnsembleSetting:
     def n_members(self) -> int:
         return int(self.resolved()["n_estimators"])
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether members are fitted to samples, so that there are out-of-bag losses."""
+        built = self.build()
+        return bool(built.bootstrap) or built.max_samples is not None
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -163,7 +169,7 @@ class Plan:
         The ensembles; each is fitted once for a fold, whatever is scored then.
     losses, aggregations, pools : tuple of str
         What a fitted ensemble is scored for.  The aggregation ``"oob"`` is, for each loss, the aggregation with the
-        smallest out-of-bag loss.
+        smallest out-of-bag loss; it is left out for ensembles whose members all see every instance.
     sizes : tuple of int
         Numbers of members, ascending: the first m members decide.  Empty: all members.
     folds, repeats : int
@@ -205,6 +211,10 @@ class Plan:
         if list(self.sizes) != sorted(set(self.sizes)) or (self.sizes and self.sizes[0] < 1):
             raise PlanError(f"sizes is {list(self.sizes)}: expected ascending numbers of members, from 1")
         for setting in self.ensembles:
+            if self.aggregations == (CHOSEN_BY_OOB,) and not setting.leaves_out:
+                raise PlanError(
+                    f"ensemble {setting.name!r} has no out-of-bag losses to choose by: set bootstrap = true"
+                )
             if self.sizes and self.sizes[-1] > setting.n_members:
                 raise PlanError(
                     f"sizes goes up to {self.sizes[-1]}, but ensemble {setting.name!r} has {setting.n_members} members:"

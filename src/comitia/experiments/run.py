@@ -237,7 +237,9 @@ def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -
     train, test = next(split for fold, split in enumerate(splits) if fold == cell.fold)
     setting = plan.setting(cell.ensemble)
     ensemble = setting.build(
-        random_state=plan.seed_of_members(cell), n_jobs=n_jobs, oob_score=CHOSEN_BY_OOB in plan.aggregations
+        random_state=plan.seed_of_members(cell),
+        n_jobs=n_jobs,
+        oob_score=CHOSEN_BY_OOB in plan.aggregations and setting.leaves_out,
     )
     X, Y = _take(data.X, train), data.Y[train]
     weight = None if data.sample_weight is None else data.sample_weight[train]

@@ -54,7 +54,7 @@ def score(
     losses, aggregations, pools : sequence of str
         Names.  Joint aggregations are left out where the ensemble gives no joint distributions.  The aggregation
         ``"oob"`` is the one of the smallest out-of-bag loss, which was found for all members: other sizes are left
-        out, and the ensemble must have been fitted with ``oob_score=True``.
+        out, and so are ensembles that were fitted without ``oob_score=True``.
     sizes : sequence of int
         Numbers of members, ascending; all members by default.
     chunk : int, optional
@@ -100,7 +100,7 @@ def _decisions(
 ) -> Iterator[Decision]:
     for loss, aggregation, size in product(losses, aggregations, sizes):
         if aggregation == CHOSEN_BY_OOB:
-            if size == len(ensemble.members_):
+            if ensemble.oob_score and size == len(ensemble.members_):
                 yield Decision(loss, aggregation, "", size)
             continue
         how = AGGREGATIONS[aggregation]
