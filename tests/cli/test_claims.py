@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from comitia.cli.claims import PAPER, beyond, claims, means_beside
+from comitia.cli.claims import PAPER, beyond, claims, means_beside, means_over_aggregations
 from comitia.cli.results_page import results_page
 from comitia.experiments import Store, read_plan
 from comitia.report import Run
@@ -38,6 +38,17 @@ def test_values_that_are_worse_by_more_than_a_point_are_told(paper):
     worse = {line.measure.loss for line in lines if not line.holds}
     assert worse == {"hamming", "f1"}  # subset 0/1 loss is at its worst already on some datasets
     assert all(abs(line.ours - line.published) < 1.02 for line in lines)
+
+
+def test_means_over_the_aggregations_average_what_each_has(paper):
+    lines = list(means_beside(as_rows(paper.assign(value=(paper["value"] + 0.0101).clip(upper=1.0))), paper))
+    over = {(line.ensemble, line.measure.loss): line for line in means_over_aggregations(lines)}
+    assert len(over) == 9
+    mine = [line for line in lines if line.ensemble == "ecc" and line.measure.loss == "f1"]
+    assert len(mine) == 5
+    assert over["ecc", "f1"].ours == pytest.approx(sum(line.ours for line in mine) / 5)
+    assert not over["ecc", "f1"].holds
+    assert over["ecc", "subset01"].holds
 
 
 def test_a_conclusion_that_does_not_hold_says_who_is_better(paper):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,14 +27,16 @@ class Claim:
 
 @dataclass(frozen=True)
 class MeanBeside:
-    """The mean of an aggregation over the datasets that the paper has as well, in percent, beside the paper's.
+    """A mean over the datasets that the paper has as well, in percent, beside the paper's.
 
     Attributes
     ----------
+    method : str
+        The aggregation; empty for the mean over the paper's.
     ours, published : float
         The two means.
-    allowed : float
-        Points by which ours may be worse: one, or two of its standard errors if that is more.
+    error : float
+        The standard error of ours, over folds.
     """
 
     ensemble: str
@@ -42,7 +44,12 @@ class MeanBeside:
     method: str
     ours: float
     published: float
-    allowed: float
+    error: float
+
+    @property
+    def allowed(self) -> float:
+        """Points by which ours may be worse: one, or two of its standard errors if that is more."""
+        return max(1.0, 2 * self.error)
 
     @property
     def holds(self) -> bool:
@@ -85,8 +92,21 @@ def means_beside(rows: pd.DataFrame, paper: pd.DataFrame) -> Iterator[MeanBeside
                 method,
                 float(block.values[both, column].mean()),
                 float(block.paper[both, column].mean()),
-                max(1.0, 2 * error),
+                error,
             )
+
+
+def means_over_aggregations(lines: Iterable[MeanBeside]) -> Iterator[MeanBeside]:
+    """Average the means of each ensemble and measure over the aggregations.
+
+    Aggregations of the same members err on the same instances: the standard error is the mean of theirs.
+    """
+    groups: dict[tuple[str, str], list[MeanBeside]] = {}
+    for line in lines:
+        groups.setdefault((line.ensemble, line.measure.loss), []).append(line)
+    for group in groups.values():
+        ours, published, error = np.mean([(line.ours, line.published, line.error) for line in group], axis=0)
+        yield MeanBeside(group[0].ensemble, group[0].measure, "", float(ours), float(published), float(error))
 
 
 @dataclass(frozen=True)

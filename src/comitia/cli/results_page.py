@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from comitia.cli.claims import PAPER, beyond, claims, means_beside
+from comitia.cli.claims import PAPER, Beyond, MeanBeside, beyond, claims, means_beside, means_over_aggregations
 from comitia.cli.curves_page import curves
 from comitia.cli.execution import duration
 from comitia.cli.markdown import markdown_table, signed
@@ -102,31 +102,26 @@ def _means(run: Run) -> Iterator[str]:
     paper = run.published(curves=False)
     if paper is None:
         return
-    rows = [
-        [
-            title(line.ensemble),
-            f"{line.measure.title} {line.measure.arrow}",
-            title(line.method),
-            f"{line.ours:.2f}",
-            f"{line.published:.2f}",
-            signed(line.ours - line.published),
-            f"{line.allowed:.2f}",
-            "yes" if line.holds else "**no**",
-        ]
-        for line in means_beside(run.rows, paper)
-    ]
+    lines = list(means_beside(run.rows, paper))
     shared = [name for name in run.rows["dataset"].unique() if name in set(paper["dataset"])]
+    heads = ["here", "paper", "difference", "may be worse by", "holds"]
     yield (
         f"## Means beside the paper's\n\nMeans over {', '.join(shared)}. A mean may be worse than the paper's by one "
-        "point or two of its standard errors, whichever is larger.\n\n"
+        "point or two of its standard errors, whichever is larger. For each ensemble and measure, over the paper's "
+        "aggregations (those that cannot differ count once):\n\n"
         + markdown_table(
-            ["Ensemble", "Measure (%)", "Aggregation", "here", "paper", "difference", "may be worse by", "holds"], rows
+            ["Ensemble", "Measure (%)", *heads],
+            [[*_place(line), *_beside(line)] for line in means_over_aggregations(lines)],
+        )
+        + "\n\nFor each aggregation:\n\n"
+        + markdown_table(
+            ["Ensemble", "Measure (%)", "Aggregation", *heads],
+            [[*_place(line), title(line.method), *_beside(line)] for line in lines],
         )
     )
     others = [
         [
-            title(line.ensemble),
-            f"{line.measure.title} {line.measure.arrow}",
+            *_place(line),
             title(line.method),
             f"{line.ours:.2f}",
             f"{line.published:.2f} ({title(line.best_published)})",
@@ -138,6 +133,20 @@ def _means(run: Run) -> Iterator[str]:
         yield "### Beyond the paper\n\nWhat the paper does not have, beside the best that it has.\n\n" + markdown_table(
             ["Ensemble", "Measure (%)", "Aggregation", "here", "paper's best", "difference"], others
         )
+
+
+def _place(line: MeanBeside | Beyond) -> list[str]:
+    return [title(line.ensemble), f"{line.measure.title} {line.measure.arrow}"]
+
+
+def _beside(line: MeanBeside) -> list[str]:
+    return [
+        f"{line.ours:.2f}",
+        f"{line.published:.2f}",
+        signed(line.ours - line.published),
+        f"{line.allowed:.2f}",
+        "yes" if line.holds else "**no**",
+    ]
 
 
 def _tables(run: Run) -> Iterator[str]:
