@@ -85,7 +85,7 @@ def ecc(X: np.ndarray, Y: np.ndarray, members: int) -> Iterator[Case]:
 
 def growth(X: np.ndarray, Y: np.ndarray) -> Iterator[Case]:
     """Exponents of the cost as the instances, the labels and the members double."""
-    n, K, members = len(X) // 2, Y.shape[1] // 2, 10
+    n, K, members = len(X) // 2, Y.shape[1] // 2, M // 2
     common = np.argsort(-Y.sum(axis=0), kind="stable")[: 2 * K]
     common = np.concatenate([common[::2], common[1::2]])  # either half has common and rare labels
 

@@ -38,40 +38,36 @@ def run(quick: bool = False) -> list[Case]:
 
 def fits(X: np.ndarray, Y: np.ndarray, size: str, classifier: float, regressor: float | None) -> Iterator[Case]:
     for kind, target in ((RandomForestClassifier, classifier), (RandomForestRegressor, regressor)):
-        ratio, note = race(lambda: grow(X, Y), lambda kind=kind: forest(kind).fit(X, Y))
+        peer = forest(kind, PEER_TREES)
+        ratio, note = race(lambda: grow(X, Y), lambda peer=peer: peer.fit(X, Y), M / PEER_TREES)
         yield Case(f"EMODT fit, {size}", kind.__name__, ratio, target, note)
 
 
 def predictions(X: np.ndarray, Y: np.ndarray) -> Iterator[Case]:
-    peer = forest(RandomForestClassifier).fit(X, Y)
+    peer = forest(RandomForestClassifier, M).fit(X, Y)
     trees = grow(X, Y)
-    ratio, note = race(lambda: mean_marginals(trees, apply_trees(trees, X)), lambda: peer.predict_proba(X))
+    ratio, note = race(lambda: mean_marginals(trees, apply_trees(trees, X)), lambda: peer.predict_proba(X), 1)
     yield Case("EMODT marginals, mediamill's size", "RandomForestClassifier.predict_proba", ratio, None, note)
 
     ensemble = EMODTClassifier(
         M, loss="f1", aggregation="ctp", min_samples_leaf=MIN_SAMPLES_LEAF, random_state=0, n_jobs=N_JOBS
     ).fit(X, Y)
-    beliefs = Marginals(np.column_stack([p[:, 1] for p in peer.predict_proba(X)]))
-    decision = median_time(lambda: FMeasure().minimise(beliefs))
-    ratio, note = race(lambda: ensemble.predict(X), lambda: peer.predict_proba(X), on_top=decision)
-    note += f"; the peer's decision takes {decision:.2f} s"
+
+    def decide() -> np.ndarray:
+        return FMeasure().minimise(Marginals(np.column_stack([p[:, 1] for p in peer.predict_proba(X)])))
+
+    ratio, note = race(lambda: ensemble.predict(X), decide, 1)
     yield Case("EMODT predict (CTP, F1), mediamill's size", "predict_proba and our decision", ratio, 2.0, note)
 
 
-def race(
-    ours: Callable[[], object], theirs: Callable[[], object], repeats: int = 3, on_top: float = 0.0
-) -> tuple[float, str]:
-    """Time both in turn, so that what else the machine does hits both; the peer has only some of its M trees.
-
-    ``on_top`` are seconds that the peer needs besides, whatever its number of trees.
-    """
+def race(ours: Callable[[], object], theirs: Callable[[], object], scale: float, repeats: int = 3) -> tuple[float, str]:
+    """Time both in turn, so that what else the machine does hits both; the peer does one of ``scale`` parts."""
     times = np.array([[seconds(ours), seconds(theirs)] for _ in range(repeats)])
     wall, cpu = np.median(times, axis=0).T
-    scale = M / PEER_TREES
-    note = f"{wall[0]:.2f} s; peer from {PEER_TREES} of {M} trees"
-    if not on_top:
-        note += f"; {scale * cpu[1] / cpu[0]:.1f} x by processor time"
-    return (scale * wall[1] + on_top) / wall[0], note
+    note = f"{wall[0]:.2f} s; {scale * cpu[1] / cpu[0]:.1f} x by processor time"
+    if scale != 1:
+        note += f"; peer from {M / scale:g} of {M} trees"
+    return scale * wall[1] / wall[0], note
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
@@ -116,9 +112,9 @@ def grow(X: np.ndarray, Y: np.ndarray, n_trees: int = M) -> list[MultiObjectiveT
     return grow_trees(X, Y, range(n_trees), sample_weight=bootstraps, min_samples_leaf=MIN_SAMPLES_LEAF, n_jobs=N_JOBS)
 
 
-def forest(kind: type[Any]) -> Forest:
+def forest(kind: type[Any], n_trees: int) -> Forest:
     settings = {"max_features": "sqrt", "min_samples_leaf": MIN_SAMPLES_LEAF, "n_jobs": N_JOBS}
-    peer: Forest = kind(PEER_TREES, random_state=0, **settings)
+    peer: Forest = kind(n_trees, random_state=0, **settings)
     return peer
 
 
