@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,7 @@ FAST = LogisticRegression()
 SLOW = LogisticRegression(tol=5e-5, max_iter=1_000)  # a tolerance that the fast solver leaves to scikit-learn
 
 
-def run(quick: bool = False) -> list[Case]:
-    cases = []
+def run(quick: bool = False) -> Iterator[Case]:
     for kind in ("ebr", "ecc", "emodt"):
         names = ("emotions", "flags") if quick else DATASETS
         gaps = {name: standard_errors(kind, name, folds=3 if quick else 10) for name in names}
@@ -50,8 +50,7 @@ def run(quick: bool = False) -> list[Case]:
                 ("worse at most by", column[worst], 2, f"on {worst}"),
             ):
                 name = f"{kind} {loss}, {what}"
-                cases.append(Case(name, "scikit-learn's learners", value, most, note, at_most=True, unit="SE"))
-    return cases
+                yield Case(name, "scikit-learn's learners", value, most, note, at_most=True, unit="SE")
 
 
 def standard_errors(kind: str, name: str, folds: int) -> np.ndarray:

@@ -18,20 +18,20 @@ def ensemble(request, joint):
 
 
 @pytest.fixture(scope="module")
-def test_part(joint):
+def held_out(joint):
     return joint.X[100:], joint.Y[100:]
 
 
-def test_each_value_is_the_loss_of_what_the_ensemble_predicts(ensemble, test_part):
-    X, Y = test_part
+def test_each_value_is_the_loss_of_what_the_ensemble_predicts(ensemble, held_out):
+    X, Y = held_out
     found = score(ensemble, X, Y, losses=LOSSES, aggregations=AGGREGATIONS, pools=["mean", "median"])
     for decision, value in found.items():
         ensemble.set_params(loss=decision.loss, aggregation=decision.aggregation, pool=decision.pool or "mean")
         assert value == get_loss(decision.loss).value(Y, ensemble.predict(X)).mean(), decision
 
 
-def test_smaller_sizes_are_what_the_first_members_decide(ensemble, test_part):
-    X, Y = test_part
+def test_smaller_sizes_are_what_the_first_members_decide(ensemble, held_out):
+    X, Y = held_out
     sizes = [1, 4, 15]
     found = score(ensemble, X, Y, losses=["f1"], aggregations=AGGREGATIONS, sizes=sizes)
     for decision, value in found.items():
@@ -40,16 +40,16 @@ def test_smaller_sizes_are_what_the_first_members_decide(ensemble, test_part):
         assert value == get_loss("f1").value(Y, staged[sizes.index(decision.size)]).mean(), decision
 
 
-def test_the_chunk_changes_no_bit(ensemble, test_part):
+def test_the_chunk_changes_no_bit(ensemble, held_out):
     scored = [
-        score(ensemble, *test_part, losses=["f1"], aggregations=[*AGGREGATIONS, "oob"], sizes=[2, 15], chunk=chunk)
+        score(ensemble, *held_out, losses=["f1"], aggregations=[*AGGREGATIONS, "oob"], sizes=[2, 15], chunk=chunk)
         for chunk in (None, 20, 7)
     ]
     assert scored[0] == scored[1] == scored[2]
 
 
-def test_left_to_out_of_bag_it_is_the_aggregation_of_the_smallest_out_of_bag_loss(ensemble, test_part):
-    found = score(ensemble, *test_part, losses=LOSSES, aggregations=[*AGGREGATIONS, "oob"], sizes=[3, 15])
+def test_left_to_out_of_bag_it_is_the_aggregation_of_the_smallest_out_of_bag_loss(ensemble, held_out):
+    found = score(ensemble, *held_out, losses=LOSSES, aggregations=[*AGGREGATIONS, "oob"], sizes=[3, 15])
     for loss in LOSSES:
         row = ensemble.oob_table_[loss]
         chosen = min(row, key=row.get)
@@ -59,20 +59,20 @@ def test_left_to_out_of_bag_it_is_the_aggregation_of_the_smallest_out_of_bag_los
         assert Decision(loss, "oob", "", 3) not in found
 
 
-def test_joint_decisions_are_there_exactly_where_members_have_joint_beliefs(ensemble, test_part):
-    found = score(ensemble, *test_part, losses=["f1"], aggregations=AGGREGATIONS)
+def test_joint_decisions_are_there_exactly_where_members_have_joint_beliefs(ensemble, held_out):
+    found = score(ensemble, *held_out, losses=["f1"], aggregations=AGGREGATIONS)
     assert ("ctp-joint" in {decision.aggregation for decision in found}) == ensemble.supports_joint
 
 
-def test_equal_decisions_have_rows_of_their_own(ensemble, test_part):
-    found = score(ensemble, *test_part, losses=["hamming"], aggregations=["gmv", "ctp", "bmv", "ptc-lw"])
+def test_equal_decisions_have_rows_of_their_own(ensemble, held_out):
+    found = score(ensemble, *held_out, losses=["hamming"], aggregations=["gmv", "ctp", "bmv", "ptc-lw"])
     values = {decision.aggregation: value for decision, value in found.items()}
     assert values["gmv"] == values["ctp"]
     assert values["bmv"] == values["ptc-lw"]
 
 
-def test_only_decisions_that_pool_marginals_are_repeated_for_each_pool(ensemble, test_part):
-    found = score(ensemble, *test_part, losses=["f1"], aggregations=["ctp", "ptc-mode"], pools=["mean", "log_odds"])
+def test_only_decisions_that_pool_marginals_are_repeated_for_each_pool(ensemble, held_out):
+    found = score(ensemble, *held_out, losses=["f1"], aggregations=["ctp", "ptc-mode"], pools=["mean", "log_odds"])
     assert {(decision.aggregation, decision.pool) for decision in found} == {
         ("ctp", "mean"),
         ("ctp", "log_odds"),
@@ -80,9 +80,9 @@ def test_only_decisions_that_pool_marginals_are_repeated_for_each_pool(ensemble,
     }
 
 
-def test_sparse_features_and_frames_are_scored_as_arrays_are(joint, test_part):
+def test_sparse_features_and_frames_are_scored_as_arrays_are(joint, held_out):
     pandas = pytest.importorskip("pandas")
-    X, Y = test_part
+    X, Y = held_out
     asked = {"losses": LOSSES, "aggregations": tuple(AGGREGATIONS), "chunk": 20}
     forest = ENSEMBLES["emodt"](n_estimators=5, random_state=0).fit(joint.X[:100], joint.Y[:100])
     expected = score(forest, X, Y, **asked)
@@ -93,7 +93,7 @@ def test_sparse_features_and_frames_are_scored_as_arrays_are(joint, test_part):
     assert score(named, pandas.DataFrame(X).add_prefix("x"), Y, **asked) == expected
 
 
-def test_values_are_mean_losses_from_zero_to_one(ensemble, test_part):
-    found = score(ensemble, *test_part, losses=LOSSES, aggregations=AGGREGATIONS)
+def test_values_are_mean_losses_from_zero_to_one(ensemble, held_out):
+    found = score(ensemble, *held_out, losses=LOSSES, aggregations=AGGREGATIONS)
     assert all(0 <= value <= 1 for value in found.values())
     assert len(set(np.round(list(found.values()), 6))) > 4
