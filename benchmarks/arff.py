@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -10,10 +9,9 @@ from pathlib import Path
 import arff
 from scipy.sparse import issparse
 
-from benchmarks.case import Case, median_time
+from benchmarks.case import DATA, Case, median_time
 from comitia.datasets import Dataset, load_mulan
 
-DATA = Path(os.environ.get("COMITIA_DATA", Path(__file__).parents[2] / "shared" / "data"))
 REPEATS = 7
 
 

@@ -1,11 +1,15 @@
-"""One line of a benchmark: a ratio against a peer that was timed in the same run on the same cores."""
+"""One line of a benchmark, a ratio against a peer timed in the same run on the same cores; and what they share."""
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+DATA = Path(os.environ.get("COMITIA_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 @dataclass(frozen=True)
@@ -43,3 +47,12 @@ def median_time(function: Callable[[], object], repeats: int = 3) -> float:
         function()
         times.append(time.perf_counter() - start)
     return statistics.median(times)
+
+
+def peak_memory() -> int:
+    """Return the most memory that this process has had, in bytes (Linux).
+
+    Not ``getrusage``: what it gives starts at the peak of the process that started this one.
+    """
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024

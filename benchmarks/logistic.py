@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -22,13 +21,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.case import Case, median_time
+from benchmarks.case import DATA, Case, median_time, peak_memory
 from benchmarks.mediamill import mediamill_size
 from comitia.datasets import load_mulan
 from comitia.learners.chains import ChainFit, fit_chains, predict_chains
 from comitia.learners.logistic import fit_logistic
 
-DATA = Path(os.environ.get("COMITIA_DATA", Path(__file__).parents[2] / "shared" / "data"))
 M = 50
 N_JOBS = 2
 ROWS = 2_048  # predicted at a time, as an ensemble does
@@ -102,22 +100,20 @@ def growth(X: np.ndarray, Y: np.ndarray) -> Iterator[Case]:
 
 def memory(name: str, kind: str) -> Case:
     """Peak memory of a process that makes the data and fits once."""
-    code = f"from benchmarks.logistic import peak_memory; print(peak_memory({kind!r}))"
+    code = f"from benchmarks.logistic import memory_of_fit; print(memory_of_fit({kind!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     peak = float(done.stdout) / 2**30
     return Case(f"{name}, mediamill's size: peak memory", "2 GiB", peak / 2, 1, f"{peak:.2f} GiB", at_most=True)
 
 
-def peak_memory(kind: str) -> int:
+def memory_of_fit(kind: str) -> int:
     X, Y = mediamill(39_516)
     weights = bootstraps(len(X), M)
     if kind == "ebr":
         ebr(X, Y, weights)
     else:
         ecc_fit(X, Y, weights, chain_orders(Y.shape[1], M))
-    # Not getrusage: what it gives starts at the peak of the process that started this one.
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    return peak_memory()
 
 
 def ebr(X: Any, Y: np.ndarray, weights: np.ndarray) -> object:

@@ -6,10 +6,8 @@ beside the trees of a RandomForestRegressor on the 0/1 matrix, which choose thei
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -21,13 +19,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.case import Case
+from benchmarks.case import DATA, Case
 from comitia import EBRClassifier, ECCClassifier, EMODTClassifier, decide
 from comitia.datasets import Dataset, fetch_dataset
 from comitia.losses import get_loss
 from comitia.relevance import Marginals
 
-DATA = Path(os.environ.get("COMITIA_DATA", Path(__file__).parents[2] / "shared" / "data"))
 DATASETS = ("cal500", "emotions", "scene", "yeast", "flags", "medical", "bibtex")
 LOSSES = ("hamming", "subset01", "f1")
 M = 20
