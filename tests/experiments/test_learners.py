@@ -56,7 +56,9 @@ def test_what_to_choose_survives_writing_and_is_part_of_the_plan():
     ("given", "message"),
     [
         ("choose = { estimator__c = [1.0] }", "'estimator__c'.*estimator__C"),
-        ("choose = { random_state = [1, 2] }", "'random_state'"),
+        ("choose = { random_state = [1, 2] }", "'random_state' cannot be chosen"),
+        ("choose = { n_estimators = [10, 50] }", "'n_estimators' cannot be chosen"),
+        ("choose = { loss = ['f1'] }", "'loss' cannot be chosen"),
         ("choose = { estimator__C = [] }", r"estimator__C is \[\]: expected a list of candidates"),
         ("choose = { estimator__C = 1.0 }", "estimator__C is 1.0: expected a list of candidates"),
         ('choose = { estimator__C = "1.0" }', "estimator__C is '1.0': expected a list of candidates"),

@@ -30,6 +30,13 @@ CHOSEN_BY_OOB = "oob"
 """In place of an aggregation: the one with the smallest out-of-bag loss."""
 
 
+_FOLLOWS = ("random_state", "n_jobs", "oob_score", "warm_start", "verbose", "loss", "aggregation")
+"""Parameters of ensembles that follow from the plan."""
+
+_OF_THE_ENSEMBLE = ("n_estimators", "bootstrap", "max_samples", "pool")
+"""Parameters that say nothing about a single member fitted to all instances."""
+
+
 class PlanError(ValueError):
     """A plan asks for something that does not exist or does not fit together."""
 
@@ -89,7 +96,7 @@ class EnsembleSetting:
             raise PlanError(unknown("ensemble", self.kind, ENSEMBLES))
         known = ENSEMBLES[self.kind]().get_params(deep=False)
         for parameter in self.parameters:
-            if parameter in ("random_state", "n_jobs", "oob_score", "warm_start", "verbose", "loss", "aggregation"):
+            if parameter in _FOLLOWS:
                 raise PlanError(f"parameter {parameter!r} of {self.kind!r} follows from the plan: leave it out")
             if parameter not in known:
                 raise PlanError(unknown(f"parameter of {self.kind!r}:", parameter, known))
@@ -98,9 +105,11 @@ class EnsembleSetting:
             for parameter in self.parameters["estimator"]:
                 if parameter not in known:
                     raise PlanError(unknown("parameter of logistic regression:", parameter, known))
+        known = self.build().get_params()
         for parameter, candidates in self.choose.items():
-            known = self.build().get_params()
-            if parameter not in known or parameter in ("random_state", "n_jobs"):
+            if parameter in (*_FOLLOWS, *_OF_THE_ENSEMBLE):
+                raise PlanError(f"choose: {parameter!r} cannot be chosen by trying a single member: leave it out")
+            if parameter not in known:
                 raise PlanError(unknown(f"parameter of {self.kind!r} to choose:", parameter, known))
             if isinstance(candidates, str) or not isinstance(candidates, Sequence) or not candidates:
                 raise PlanError(f"choose: {parameter} is {candidates!r}: expected a list of candidates")
