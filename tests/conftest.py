@@ -3,7 +3,33 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from comitia.datasets import Dataset, make_joint
+
+LABELS = ("y0", "y1", "y2")
+"""The labels of the small dataset."""
+
+
+@pytest.fixture(scope="session")
+def joint() -> Dataset:
+    """A small dataset whose labels depend on each other."""
+    return make_joint(150, 4, 3, dependence=0.7, random_state=1).dataset
+
+
+@pytest.fixture(scope="session")
+def joint_csv(joint, tmp_path_factory) -> Path:
+    """The small dataset as a file."""
+    path = tmp_path_factory.mktemp("data") / "joint.csv"
+    write_csv(path, joint)
+    return path
+
+
+def write_csv(path: Path, data: Dataset) -> None:
+    header = ",".join([*data.feature_names, *data.label_names])
+    formats = ["%.17g"] * data.n_features + ["%d"] * data.n_labels
+    np.savetxt(path, np.hstack([data.X, data.Y]), fmt=formats, delimiter=",", header=header, comments="")
 
 
 @pytest.fixture(scope="session")

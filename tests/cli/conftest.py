@@ -4,14 +4,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from comitia.cli.app import app
-from comitia.datasets import Dataset, make_joint
-
-LABELS = ("y0", "y1", "y2")
 
 
 @dataclass(frozen=True)
@@ -40,20 +36,6 @@ def comitia(*arguments) -> Ended:
     if ended.exception is not None and not isinstance(ended.exception, SystemExit):
         raise ended.exception
     return Ended(ended.exit_code, ended.stdout, ended.stderr)
-
-
-@pytest.fixture(scope="session")
-def joint() -> Dataset:
-    return make_joint(150, 4, 3, dependence=0.7, random_state=1).dataset
-
-
-@pytest.fixture(scope="session")
-def joint_csv(joint, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("data") / "joint.csv"
-    header = ",".join([*joint.feature_names, *joint.label_names])
-    formats = ["%.17g"] * joint.n_features + ["%d"] * joint.n_labels
-    np.savetxt(path, np.hstack([joint.X, joint.Y]), fmt=formats, delimiter=",", header=header, comments="")
-    return path
 
 
 @pytest.fixture(scope="session")

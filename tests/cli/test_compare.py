@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from comitia.experiments import Store, parse_plan
-from tests.cli.conftest import LABELS, comitia
+from tests.cli.conftest import comitia
+from tests.conftest import LABELS
 
 FEW = ("--members", 5, "--folds", 2, "--ensembles", "ebr", "--losses", "f1", "--aggregations", "gmv,ctp", "-j", 1)
 

@@ -10,7 +10,8 @@ import skops.io
 from comitia import ENSEMBLES
 from comitia.cli.model_file import TRUSTED, Model, ModelFileError
 from comitia.datasets import Dataset
-from tests.cli.conftest import LABELS, comitia
+from tests.cli.conftest import comitia
+from tests.conftest import LABELS
 
 
 @pytest.fixture(scope="module")

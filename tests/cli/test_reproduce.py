@@ -3,7 +3,8 @@
 import pytest
 
 from comitia.experiments import DataSource, EnsembleSetting, Plan, Store, write_plan
-from tests.cli.conftest import LABELS, comitia
+from tests.cli.conftest import comitia
+from tests.conftest import LABELS
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 
 from comitia.experiments import Cell, DataSource, EnsembleSetting, StoreError, run_plan
 from comitia.experiments.run import fit_cell
-from tests.experiments.conftest import LABELS, small_plan, write_csv
+from tests.conftest import LABELS, write_csv
+from tests.experiments.conftest import small_plan
 
 
 @pytest.fixture(scope="module")
