@@ -4,10 +4,12 @@ import pandas as pd
 import pytest
 
 from comitia.cli.claims import PAPER, beyond, claims, means_beside, means_over_aggregations
+from comitia.cli.outcome import outcome
 from comitia.cli.results_page import results_page
-from comitia.experiments import Store, read_plan
+from comitia.experiments import DataSource, EnsembleSetting, Plan, Store, read_plan, run_plan
 from comitia.report import Run
 from comitia.report.paper import read_paper
+from tests.conftest import LABELS
 
 
 def as_rows(paper: pd.DataFrame, **changes) -> pd.DataFrame:
@@ -87,3 +89,10 @@ def test_a_page_of_figure_2_has_a_table_for_each_dataset_and_measure(shared_pape
     assert "(-0.10)" in page  # F1 is shown as itself, not as a loss
     assert "| EMODT | Subset 0/1 loss | PTC-mode |" in page
     assert "### Mean distance from the paper's values, in points" in page
+
+
+def test_a_page_says_what_was_chosen_and_in_how_many_folds(joint_csv, tmp_path):
+    setting = EnsembleSetting("ebr", {"n_estimators": 5, "estimator": {"C": 1.0}}, choose={"estimator__C": [1e-6, 1.0]})
+    plan = Plan("mine", (DataSource("joint", str(joint_csv), LABELS),), (setting,), aggregations=("gmv",), folds=3)
+    store = run_plan(plan, tmp_path, n_jobs=1).store
+    assert "| EBR | `estimator__C` | 1.0 (3) |" in results_page(outcome(store), store)
