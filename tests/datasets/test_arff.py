@@ -124,6 +124,7 @@ def test_sparse_numeric_files_give_csr_with_sorted_indices_and_no_stored_zeros(t
     assert X.format == "csr"
     assert X.has_sorted_indices
     assert 0.0 not in X.data
+    assert X.indices.dtype == X.indptr.dtype == np.int32  # scikit-learn's liblinear takes no others
     np.testing.assert_array_equal(X.toarray(), [[3, 0], [0, 1], [0, 1], [1, 1]])
 
 
