@@ -98,6 +98,19 @@ def test_an_out_of_bag_decision_is_that_of_the_members_that_have_not_seen_the_in
     assert fitted.oob_table_["subset01"]["gmv"] == pytest.approx(graded)
 
 
+@own
+def test_the_loss_of_each_instance_out_of_bag_is_known_and_its_mean_is_the_loss(ensemble):
+    weight = np.arange(len(X)) % 3 * 1.0
+    fitted = clone(ensemble).set_params(n_estimators=6, oob_score=True, loss="f1", aggregation="gmv")
+    with pytest.warns(UserWarning, match="no out-of-bag decision"):
+        fitted.fit(X, Y, sample_weight=weight)
+    judged = fitted._unseen.any(axis=0) & (weight > 0)
+    np.testing.assert_array_equal(np.isnan(fitted.oob_losses_), ~judged)
+    labeling = (fitted.oob_proba_[judged] > 0.5).astype(int)
+    np.testing.assert_allclose(fitted.oob_losses_[judged], FMeasure().value(Y[judged], labeling))
+    assert fitted.oob_loss_ == pytest.approx(np.average(fitted.oob_losses_[judged], weights=weight[judged]))
+
+
 def test_out_of_bag_choices_need_members_that_leave_something_out():
     with pytest.raises(ValueError, match="set oob_score=True"):
         clone(OWN[0]).set_params(aggregation="oob").fit(X, Y)

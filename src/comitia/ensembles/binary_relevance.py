@@ -58,9 +58,9 @@ class EBRClassifier(BootstrapEnsemble):
     members_ : the fitted members
     oob_table_ : dict
         For each named loss, the out-of-bag loss of each aggregation (with ``oob_score=True``).
-    oob_aggregation_, oob_loss_, oob_score_, oob_proba_
-        The aggregation in use, its out-of-bag loss for ``loss``, one minus that, and the pooled out-of-bag marginals,
-        NaN for an instance that every member has seen.
+    oob_aggregation_, oob_loss_, oob_score_, oob_losses_, oob_proba_
+        The aggregation in use, its out-of-bag loss for ``loss``, one minus that, the loss of each instance and its
+        pooled out-of-bag marginals, NaN for an instance that every member has seen.
 
     References
     ----------

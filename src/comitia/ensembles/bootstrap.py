@@ -180,7 +180,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
             )
         if not len(judged):
             raise ValueError("no instance is out of bag for any member: use more members or a smaller max_samples.")
-        sums = {loss: dict.fromkeys(hows, 0.0) for loss in losses}
+        values = {loss: {name: np.full(len(Y), np.nan) for name in hows} for loss in losses}
         self.oob_proba_ = np.full(Y.shape, np.nan)
         size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * Y.shape[1]))
         for start in range(0, len(judged), size):
@@ -194,11 +194,14 @@ class BootstrapEnsemble(MultilabelEnsemble):
             for loss_name, loss in losses.items():
                 for name, how in hows.items():
                     labeling = beliefs.decide(how, self.decisive(loss), pool)
-                    sums[loss_name][name] += float(loss._value(Y[rows], labeling) @ weight[rows])
-        total = float(weight[judged].sum())
-        self.oob_table_ = {loss: {name: value / total for name, value in row.items()} for loss, row in sums.items()}
+                    values[loss_name][name][rows] = loss._value(Y[rows], labeling)
+        self.oob_table_ = {
+            loss: {name: float(np.average(value[judged], weights=weight[judged])) for name, value in row.items()}
+            for loss, row in values.items()
+        }
         chosen = self._decision()[0]
         self.oob_aggregation_ = next(name for name, how in hows.items() if how == chosen)
+        self.oob_losses_ = values[_loss_name(self.loss)][self.oob_aggregation_]
         self.oob_loss_ = self.oob_table_[_loss_name(self.loss)][self.oob_aggregation_]
         self.oob_score_ = 1 - self.oob_loss_
 
