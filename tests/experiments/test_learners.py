@@ -1,12 +1,14 @@
 """A plan can name the base learner of EBR and ECC, and have its parameters chosen."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, cross_val_score
 
-from comitia import EBRClassifier, EMODTClassifier
+from comitia import EBRClassifier, EMODTClassifier, SubsetZeroOne, votes
 from comitia.experiments.choose import choose
 from comitia.experiments.plan import EnsembleSetting, PlanError
 from comitia.experiments.plan_file import paper_plans, parse_plan, read_plan, write_plan
@@ -62,6 +64,7 @@ def test_what_to_choose_survives_writing_and_is_part_of_the_plan():
         ("choose = { estimator__C = [] }", r"estimator__C is \[\]: expected a list of candidates"),
         ("choose = { estimator__C = 1.0 }", "estimator__C is 1.0: expected a list of candidates"),
         ('choose = { estimator__C = "1.0" }', "estimator__C is '1.0': expected a list of candidates"),
+        ("bootstrap = false\nchoose = { estimator__C = [1.0] }", "'ebr' has no out-of-bag losses to choose by"),
         ("choose = [1.0]", r"choose is \[1.0\]: expected a table"),
     ],
 )
@@ -70,26 +73,45 @@ def test_a_mistake_in_what_to_choose_is_named(given, message):
         parse_plan(PLAN + given)
 
 
-def by_hand(X, Y, weight, candidates):
-    """Mean accuracies of the candidates and their standard errors over five folds."""
-    one = EBRClassifier(LogisticRegression(), loss="subset01", n_estimators=1, bootstrap=False)
-    how = {"cv": KFold(5, shuffle=True, random_state=3), "params": {"sample_weight": weight}}
-    found = np.array([cross_val_score(one.set_params(estimator__C=C), X, Y, **how) for C in candidates])
-    return found.mean(axis=1), found.std(axis=1, ddof=1) / np.sqrt(5)
+def by_hand(ensemble, X, Y, weight):
+    """For each instance whether ten members' most frequent labeling is wrong, each voting where it was left out."""
+    ensemble = clone(ensemble).set_params(n_estimators=10, oob_score=True).fit(X, Y, sample_weight=weight)
+    cast = np.stack([member.marginals() > 0.5 for member in ensemble.members_.relevances(X, joint=False)]).astype(int)
+    judged = np.flatnonzero((weight > 0) & ensemble._unseen.any(axis=0))
+    modes = [SubsetZeroOne().minimise(votes(cast[ensemble._unseen[:, i], i][:, None]))[0] for i in judged]
+    return np.repeat((np.array(modes) != Y[judged]).any(axis=1), weight[judged]).astype(float)
 
 
-@pytest.mark.parametrize("weight", [None, np.arange(150) % 3])
-def test_the_choice_is_the_first_within_a_standard_error_of_the_best(weight):
-    X, Y = make_multilabel_classification(150, 6, n_classes=4, random_state=0)
-    candidates = [1e-4, 1e-2, 0.3, 1.0, 3.0]
-    ensemble = EBRClassifier(LogisticRegression(), n_estimators=7, loss="f1", random_state=3)
+@pytest.mark.filterwarnings("ignore:.*no out-of-bag decision")
+@pytest.mark.parametrize(
+    ("sample", "candidates", "beaten"),
+    [
+        ({"bootstrap": True}, [1e-4, 0.3, 3.0, 1e4], True),
+        ({"bootstrap": False, "max_samples": 0.67}, [1e-4, 0.3, 3.0, 1e4], True),
+        ({"bootstrap": True}, [0.1, 0.3, 1.0, 3.0], False),
+    ],
+)
+def test_the_best_out_of_bag_is_chosen_where_it_beats_the_first_by_a_standard_error(sample, candidates, beaten):
+    X, Y = make_multilabel_classification(120, 6, n_classes=4, random_state=0)
+    weight = np.arange(120) % 2
+    ensemble = EBRClassifier(LogisticRegression(), n_estimators=7, loss="f1", random_state=3, **sample)
     chosen = choose(ensemble, {"estimator__C": candidates}, X, Y, sample_weight=weight)["estimator__C"]
     assert (ensemble.n_estimators, ensemble.loss, ensemble.estimator.C) == (7, "f1", 1.0)
-    means, errors = by_hand(X, Y, weight, candidates)
-    near = means >= means.max() - errors[means.argmax()]
-    assert not near[0]
-    assert near.sum() > 1
-    assert chosen == candidates[int(near.argmax())]
+    wrong = np.array([by_hand(clone(ensemble).set_params(estimator__C=C), X, Y, weight) for C in candidates])
+    best = int(wrong.mean(axis=1).argmin())
+    gain = wrong[0] - wrong[best]
+    assert gain.mean() > 0
+    assert (gain.mean() > gain.std() / np.sqrt(len(gain))) == beaten
+    assert chosen == candidates[best if beaten else 0]
+
+
+def test_of_equally_good_candidates_the_first_is_chosen_and_no_warning_is_shown():
+    X, Y = make_multilabel_classification(300, 5, n_classes=3, random_state=0)
+    ensemble = EMODTClassifier(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = choose(ensemble, {"min_samples_split": [3, 2], "max_depth": [1, 2]}, X, np.ones_like(Y))
+    assert found == {"min_samples_split": 3, "max_depth": 1}
 
 
 def test_nothing_to_choose_fits_nothing():

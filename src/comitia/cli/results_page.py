@@ -64,7 +64,8 @@ def _settings(store: Store) -> str:
         rows = [[*key, *(", ".join(by_dataset.get(name, ())) for name in names)] for key, by_dataset in chosen.items()]
         lines += [
             "",
-            "Chosen on the training part of each fold, for the subset 0/1 loss of one member (folds in brackets):",
+            "Chosen on the training part of each fold, by the out-of-bag subset 0/1 loss of a few members"
+            " (folds in brackets):",
         ]
         lines += ["", markdown_table(["Ensemble", "Parameter", *names], rows)]
     return "\n".join(lines)

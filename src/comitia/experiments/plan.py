@@ -34,7 +34,7 @@ _FOLLOWS = ("random_state", "n_jobs", "oob_score", "warm_start", "verbose", "los
 """Parameters of ensembles that follow from the plan."""
 
 _OF_THE_ENSEMBLE = ("n_estimators", "bootstrap", "max_samples", "pool")
-"""Parameters that say nothing about a single member fitted to all instances."""
+"""Parameters that out-of-bag losses of a few members do not compare."""
 
 
 class PlanError(ValueError):
@@ -108,12 +108,14 @@ class EnsembleSetting:
         known = self.build().get_params()
         for parameter, candidates in self.choose.items():
             if parameter in (*_FOLLOWS, *_OF_THE_ENSEMBLE):
-                raise PlanError(f"choose: {parameter!r} cannot be chosen by trying a single member: leave it out")
+                raise PlanError(f"choose: {parameter!r} cannot be chosen by out-of-bag losses: leave it out")
             if parameter not in known:
                 raise PlanError(unknown(f"parameter of {self.kind!r} to choose:", parameter, known))
             if isinstance(candidates, str) or not isinstance(candidates, Sequence) or not candidates:
                 raise PlanError(f"choose: {parameter} is {candidates!r}: expected a list of candidates")
         object.__setattr__(self, "name", self.name or self.kind)
+        if self.choose:
+            self.check_leaves_out()
 
     def build(self, **parameters: Any) -> Any:
         """Make the classifier, with parameters that are no part of the setting (seed, number of jobs)."""
@@ -139,6 +141,13 @@ class EnsembleSetting:
         """Whether members are fitted to samples, so that there are out-of-bag losses."""
         built = self.build()
         return bool(built.bootstrap) or built.max_samples is not None
+
+    def check_leaves_out(self) -> None:
+        """Raise an error where there are no out-of-bag losses."""
+        if not self.leaves_out:
+            raise PlanError(
+                f"ensemble {self.name!r} has no out-of-bag losses to choose by: set bootstrap = true or max_samples"
+            )
 
 
 @dataclass(frozen=True)
@@ -220,10 +229,8 @@ class Plan:
         if list(self.sizes) != sorted(set(self.sizes)) or (self.sizes and self.sizes[0] < 1):
             raise PlanError(f"sizes is {list(self.sizes)}: expected ascending numbers of members, from 1")
         for setting in self.ensembles:
-            if self.aggregations == (CHOSEN_BY_OOB,) and not setting.leaves_out:
-                raise PlanError(
-                    f"ensemble {setting.name!r} has no out-of-bag losses to choose by: set bootstrap = true"
-                )
+            if self.aggregations == (CHOSEN_BY_OOB,):
+                setting.check_leaves_out()
             if self.sizes and self.sizes[-1] > setting.n_members:
                 raise PlanError(
                     f"sizes goes up to {self.sizes[-1]}, but ensemble {setting.name!r} has {setting.n_members} members:"
