@@ -172,10 +172,11 @@ class BootstrapEnsemble(MultilabelEnsemble):
         if isinstance(self.aggregation, Aggregation) and self.aggregation not in hows.values():
             hows[repr(self.aggregation)] = self.aggregation
         judged = np.flatnonzero((weight > 0) & self._unseen.any(axis=0))
-        if len(judged) < (weight > 0).sum():
+        n_unjudged = np.count_nonzero(weight > 0) - len(judged)
+        if n_unjudged:
             warnings.warn(
-                f"{(weight > 0).sum() - len(judged)} instances are in the sample of every member and have no"
-                " out-of-bag decision: use more members.",
+                f"{n_unjudged} of {len(judged) + n_unjudged} instances, or copies of them, are in the sample of every"
+                " member and have no out-of-bag decision: use more members.",
                 stacklevel=4,
             )
         if not len(judged):
