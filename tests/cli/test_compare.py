@@ -1,5 +1,6 @@
 """`comitia compare` and `comitia report`: from a file to a table, a recommendation and a report."""
 
+import io
 import json
 import os
 import subprocess
@@ -8,7 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
+from comitia.cli.outcome import outcome
+from comitia.cli.tables import as_records, tables
 from comitia.experiments import Store, parse_plan
 from tests.cli.conftest import comitia
 from tests.conftest import LABELS
@@ -29,6 +33,21 @@ def test_a_comparison_shows_tables_with_ranks_and_a_recommendation(compared):
     ):
         assert words in ended.said
     assert "Subset 0/1 loss: E" in ended.said  # the advice names an ensemble
+
+
+@pytest.mark.parametrize(("width", "beneath"), [(100, 1), (40, 2), (24, 2)])
+def test_tables_are_as_wide_as_the_terminal_and_lose_no_number(compared, width, beneath):
+    run = outcome(Store.read(compared[1]))
+    screen = Console(width=width, file=io.StringIO())
+    for _, shown in tables(run, screen):
+        assert len(shown) == beneath
+        screen.print(*shown)
+    said = screen.file.getvalue()
+    assert max(map(len, said.splitlines())) <= width
+    assert "…" not in said
+    entries = {f"{row['percent']:.2f}" for row in as_records(run)["results"] if not row["same_as"]}
+    assert len(entries) > 10
+    assert all(entry in said for entry in entries)
 
 
 def test_a_comparison_ends_by_naming_its_folder_and_the_report(compared):

@@ -62,9 +62,10 @@ def execute(
 
 def show(run: Run) -> None:
     """Print the tables of a run and what they recommend."""
-    for heading, table in tables(run):
+    for heading, beneath in tables(run, results):
         results.print(f"[bold]{heading}[/]", highlight=False)
-        results.print(table)
+        for table in beneath:
+            results.print(table)
     results.print(legend(run), style="dim", highlight=False)
     results.print("\n[bold]Recommendation[/]")
     for text in recommendation_texts(recommendations(run)):

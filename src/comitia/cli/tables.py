@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -17,22 +18,37 @@ if TYPE_CHECKING:
     from comitia.report.blocks import Block
 
 
-def tables(run: Run) -> Iterator[tuple[str, Table]]:
-    """Give a heading and a table for each loss: aggregations down, ensembles across, with ranks."""
+def tables(run: Run, console: Console) -> Iterator[tuple[str, list[Table]]]:
+    """Give a heading and tables for each loss: aggregations down, ensembles across, with ranks.
+
+    Ensembles that do not fit beside the others get a table below: no number is cut off.
+    """
     from comitia.report.blocks import blocks
-    from comitia.report.presentation import in_order, title
 
     found = blocks(run.rows, paper=run.published(curves=False))
+    unbounded = console.options.update(width=10 * console.width)
     for loss in dict.fromkeys(block.measure.loss for block in found):
         of_loss = [block for block in found if block.measure.loss == loss]
         measure = of_loss[0].measure
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1))
-        table.add_column("", no_wrap=True)
-        for block in of_loss:
-            table.add_column(title(block.ensemble), justify="left", no_wrap=True)
-        for method in in_order(name for block in of_loss for name in block.all_methods):
-            table.add_row(title(method), *(_entry(block, method) for block in of_loss))
-        yield f"{measure.title} in percent, {measure.direction}", table
+        parts = [of_loss[:1]]
+        for block in of_loss[1:]:
+            if console.measure(_table([*parts[-1], block]), options=unbounded).maximum <= console.width:
+                parts[-1].append(block)
+            else:
+                parts.append([block])
+        yield f"{measure.title} in percent, {measure.direction}", [_table(part) for part in parts]
+
+
+def _table(beside: Sequence[Block]) -> Table:
+    from comitia.report.presentation import in_order, title
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
+    table.add_column("", no_wrap=True)
+    for block in beside:
+        table.add_column(title(block.ensemble), overflow="fold")
+    for method in in_order(name for block in beside for name in block.all_methods):
+        table.add_row(title(method), *(_entry(block, method) for block in beside))
+    return table
 
 
 def legend(run: Run) -> str:
