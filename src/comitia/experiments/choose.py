@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils import check_random_state
 
 MEMBERS = 10
 """Members that try a candidate: about one in three has not seen an instance, so that it gets three or four votes."""
@@ -58,7 +60,12 @@ def choose(
     """
     if not candidates:
         return {}
-    trial = clone(ensemble).set_params(n_estimators=MEMBERS, oob_score=True, loss="subset01", aggregation="ptc-mode")
+    seed = ensemble.random_state
+    if not isinstance(seed, Integral):  # all candidates draw the same samples
+        seed = check_random_state(seed).randint(2**31 - 1)
+    trial = clone(ensemble).set_params(
+        n_estimators=MEMBERS, oob_score=True, loss="subset01", aggregation="ptc-mode", random_state=seed
+    )
     grid: list[dict[str, Any]] = list(ParameterGrid({name: list(values) for name, values in candidates.items()}))
     with warnings.catch_warnings():
         # A few instances are in every sample: they count for no candidate.
