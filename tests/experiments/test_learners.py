@@ -9,6 +9,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 
 from comitia import EBRClassifier, EMODTClassifier, SubsetZeroOne, votes
+from comitia.datasets import make_joint
 from comitia.experiments.choose import choose
 from comitia.experiments.plan import EnsembleSetting, PlanError
 from comitia.experiments.plan_file import paper_plans, parse_plan, read_plan, write_plan
@@ -36,6 +37,12 @@ def test_a_table_stands_for_a_logistic_regression_and_survives_writing():
 def test_an_unknown_parameter_of_the_learner_is_refused():
     with pytest.raises(PlanError, match="'c'"):
         parse_plan(PLAN.replace("C = 0.5", "c = 0.5"))
+
+
+@pytest.mark.parametrize("members", ["0", "-3", "2.5", '"5"'])
+def test_an_ensemble_without_members_is_refused(members):
+    with pytest.raises(PlanError, match=r"n_estimators of 'ebr' is .*: expected a positive number"):
+        parse_plan(PLAN + f"n_estimators = {members}\n")
 
 
 def test_the_papers_plans_ship_and_name_fifty_and_a_hundred_members():
@@ -112,6 +119,12 @@ def test_of_equally_good_candidates_the_first_is_chosen_and_no_warning_is_shown(
         warnings.simplefilter("error")
         found = choose(ensemble, {"min_samples_split": [3, 2], "max_depth": [1, 2]}, X, np.ones_like(Y))
     assert found == {"min_samples_split": 3, "max_depth": 1}
+
+
+def test_without_a_seed_candidates_draw_the_same_samples_all_the_same():
+    data = make_joint(300, 4, 3, dependence=0.8, random_state=0).dataset
+    found = [choose(EMODTClassifier(), {"min_samples_leaf": [100, 5]}, data.X, data.Y) for _ in range(3)]
+    assert found == [{"min_samples_leaf": 5}] * 3
 
 
 def test_nothing_to_choose_fits_nothing():

@@ -105,6 +105,9 @@ class EnsembleSetting:
             for parameter in self.parameters["estimator"]:
                 if parameter not in known:
                     raise PlanError(unknown("parameter of logistic regression:", parameter, known))
+        members = self.parameters.get("n_estimators", 1)
+        if not isinstance(members, int) or members < 1:
+            raise PlanError(f"n_estimators of {self.kind!r} is {members!r}: expected a positive number of members")
         known = self.build().get_params()
         for parameter, candidates in self.choose.items():
             if parameter in (*_FOLLOWS, *_OF_THE_ENSEMBLE):
