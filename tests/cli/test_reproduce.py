@@ -44,6 +44,59 @@ def test_a_plan_of_which_nothing_succeeds_ends_with_the_errors(plan_file, tmp_pa
     assert not (tmp_path / "run" / "report.html").exists()
 
 
+def test_json_is_written_also_where_nothing_succeeds(plan_file, tmp_path):
+    ended = comitia("reproduce", plan_file, "--datasets", "gone", "-j", 1, "-o", tmp_path / "run", "--json")
+    assert ended.code == 1
+    assert (ended.json["cells"], ended.json["computed"], len(ended.json["failures"])) == (2, 0, 2)
+
+
+def test_a_folder_without_the_papers_values_is_refused_before_the_run(plan_file, tmp_path):
+    ended = comitia("reproduce", plan_file, "--paper", tmp_path, "-o", tmp_path / "run")
+    assert ended.code == 2
+    assert "--paper" in ended.said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_report_of_a_part_says_that_it_is_one(plan_file, tmp_path):
+    comitia("reproduce", plan_file, "-j", 1, "-o", tmp_path / "run")
+    ended = comitia("report", tmp_path / "run")
+    assert "2 of 4 cells are finished, 2 failed" in ended.said
+    facts = comitia("report", tmp_path / "run", "--json").json
+    assert (facts["cells"], facts["finished"], len(facts["failures"])) == (4, 2, 2)
+
+
+def test_names_are_shown_as_they_are_whatever_a_terminal_makes_of_them(joint_csv, tmp_path):
+    plan = Plan(
+        "x[/b]y",
+        (DataSource("[red]", str(joint_csv), LABELS),),
+        (EnsembleSetting("emodt", {"n_estimators": 2}, "[/x]"),),
+        aggregations=("gmv",),
+        folds=2,
+    )
+    (tmp_path / "plan.toml").write_text(write_plan(plan))
+    ended = comitia("reproduce", tmp_path / "plan.toml", "-j", 1, "-o", tmp_path / "run")
+    assert ended.code == 0
+    assert "x[/b]y: 2 of 2 cells" in ended.said
+    assert "[/x]" in ended.said
+    page = tmp_path / "[/x].md"
+    page.parent.mkdir(exist_ok=True)
+    assert comitia("report", tmp_path / "run", "--markdown", page).code == 0
+
+
+def test_ensembles_that_saw_different_datasets_are_not_compared(joint_csv, tmp_path):
+    sources = tuple(DataSource(name, str(joint_csv), LABELS) for name in ("one", "other"))
+    ensembles = tuple(EnsembleSetting(kind, {"n_estimators": 2}) for kind in ("emodt", "ebr"))
+    plan = Plan("parts", sources, ensembles, losses=("f1",), aggregations=("gmv", "ctp"), folds=2)
+    (tmp_path / "plan.toml").write_text(write_plan(plan))
+    for dataset, ensemble in (("one", "emodt"), ("other", "ebr")):
+        part = ("--datasets", dataset, "--ensembles", ensemble, "-j", 1, "-o", tmp_path / "run")
+        ended = comitia("reproduce", tmp_path / "plan.toml", *part)
+        assert ended.code == 0
+    assert "their numbers do not compare: EMODT on one; EBR on other." in ended.said
+    assert "F1-measure: EMODT with" in ended.said
+    assert "F1-measure: EBR with" in ended.said
+
+
 def test_a_mistake_in_a_plan_is_told_with_its_file(plan_file, tmp_path):
     plan_file.write_text("flods = 3\n" + plan_file.read_text())
     ended = comitia("reproduce", plan_file, "-o", tmp_path / "run")

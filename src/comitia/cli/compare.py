@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 import comitia
 from comitia.aggregation import AGGREGATIONS
@@ -94,7 +95,7 @@ def compare(
     folder = output if output is not None else _new_folder(source.name)
     if not as_json:
         results.print(
-            f"[bold]{source.name}[/]: {dataset.n_instances:,} instances, {dataset.n_features:,} features, "
+            f"[bold]{escape(source.name)}[/]: {dataset.n_instances:,} instances, {dataset.n_features:,} features, "
             f"{dataset.n_labels:,} labels, {dataset.cardinality:.2f} of them relevant on average\n"
             f"{', '.join(kind.upper() for kind in chosen)} with {members} members, {folds}-fold cross-validation"
             + (f" {repeats} times" if repeats > 1 else ""),

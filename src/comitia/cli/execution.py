@@ -41,7 +41,10 @@ def execute(
     summary = _computed(plan, folder, cells, n_jobs, data_home)
     failed = bool(summary.failures)
     if not summary.kept + summary.computed:
-        _show_failures(summary)
+        if as_json:
+            print_json({**_facts(summary), "folder": str(folder), "report": None, "results": [], "recommendations": []})
+        else:
+            _show_failures(summary)
         raise typer.Exit(1)
     with messages.status("writing the report ..."):
         draw_digits(summary.store)
@@ -66,7 +69,7 @@ def show(run: Run) -> None:
         results.print(f"[bold]{heading}[/]", highlight=False)
         for table in beneath:
             results.print(table)
-    results.print(legend(run), style="dim", highlight=False)
+    results.print(legend(run), style="dim", highlight=False, markup=False)
     results.print("\n[bold]Recommendation[/]")
     for text in recommendation_texts(recommendations(run)):
         results.print(Padding(text, (0, 0, 1, 2), expand=False), highlight=False)
@@ -193,9 +196,10 @@ def _show_warnings(summary: Summary) -> None:
 def _show_failures(summary: Summary) -> None:
     if not summary.failures:
         return
+    others = "the others are not affected, and " if len(summary.failures) < summary.total else ""
     messages.print(
-        f"[bold red]{len(summary.failures)} of {summary.total} cells failed[/]; "
-        "the others are not affected, and the same command tries these again:",
+        f"[bold red]{len(summary.failures)} of {summary.total} cells failed[/]; {others}"
+        "the same command tries these again:",
         highlight=False,
     )
     by_error: dict[str, list[str]] = {}

@@ -38,12 +38,7 @@ def outcome(store: Store, paper: Path | None = None) -> Run:
     rows = pd.DataFrame(store.rows())
     if rows.empty:
         raise ValueError(f"{store.folder} has no results yet: none of its cells is finished")
-    published = None
-    if paper is not None:
-        path = paper / f"{store.plan.name}.csv" if paper.is_dir() else paper
-        if not path.is_file():
-            raise ValueError(f"{paper} has no {store.plan.name}.csv with the paper's values")
-        published = read_paper(path)
+    published = None if paper is None else read_paper(published_file(paper, store.plan))
     return Run(
         rows,
         store.datasets(),
@@ -53,6 +48,14 @@ def outcome(store: Store, paper: Path | None = None) -> Run:
         published,
         _read_digits(store),
     )
+
+
+def published_file(paper: Path, plan: Plan) -> Path:
+    """Find the file with the paper's values in a folder, or take the file that is named."""
+    path = paper / f"{plan.name}.csv" if paper.is_dir() else paper
+    if not path.is_file():
+        raise ValueError(f"{paper} has no {plan.name}.csv with the paper's values")
+    return path
 
 
 def provenance(store: Store) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import typer
 from comitia.cli.execution import show
 from comitia.cli.options import AsJson, Paper
 from comitia.cli.outcome import outcome, write_rows
-from comitia.cli.screen import print_json, results
+from comitia.cli.screen import print_json
 from comitia.cli.tables import as_records
 from comitia.experiments import Store
 
@@ -41,10 +41,15 @@ def report(
     page = write_report(found, run)
     if markdown is not None:
         write_text(markdown, results_page(found, store))
+    cells = list(store.plan.cells())
+    total, done = len(cells), sum(map(store.finished, cells))
     if as_json:
-        print_json({"plan": store.plan.name, "folder": str(run), "report": str(page), **as_records(found)})
+        facts = {"plan": store.plan.name, "cells": total, "finished": done, "failures": found.failures}
+        print_json({**facts, "folder": str(run), "report": str(page), **as_records(found)})
         return
     show(found)
+    if done < total:
+        typer.echo(f"\n{done} of {total} cells are finished, {len(found.failures)} failed: this is a part of the plan.")
     typer.echo(f"\nreport: {page}")
     if markdown is not None:
-        results.print(f"page:   {markdown}", highlight=False, soft_wrap=True)
+        typer.echo(f"page:   {markdown}")

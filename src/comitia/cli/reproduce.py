@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import AsJson, DataHome, Jobs, Paper, names
+from comitia.cli.outcome import published_file
 from comitia.cli.screen import results
 from comitia.experiments import Plan, PlanError, read_plan
 
@@ -66,9 +68,16 @@ def reproduce(
         repeats=_at_most("--repeats", repeats, chosen.repeats),
         folds=_at_most("--folds", folds, chosen.folds),
     )
+    if paper is not None:
+        try:
+            published_file(paper, chosen)
+        except ValueError as error:
+            raise misuse("--paper", str(error)) from None
     folder = output if output is not None else Path("comitia-runs") / Path(plan).stem
     if not as_json:
-        results.print(f"[bold]{chosen.name}[/]: {len(cells)} of {len(list(chosen.cells()))} cells", highlight=False)
+        results.print(
+            f"[bold]{escape(chosen.name)}[/]: {len(cells)} of {len(list(chosen.cells()))} cells", highlight=False
+        )
     execute(chosen, folder, cells=cells, n_jobs=n_jobs, data_home=data_home, paper=paper, as_json=as_json)
 
 

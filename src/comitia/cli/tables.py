@@ -45,7 +45,7 @@ def _table(beside: Sequence[Block]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("", no_wrap=True)
     for block in beside:
-        table.add_column(title(block.ensemble), overflow="fold")
+        table.add_column(Text(title(block.ensemble)), overflow="fold")
     for method in in_order(name for block in beside for name in block.all_methods):
         table.add_row(title(method), *(_entry(block, method) for block in beside))
     return table
@@ -53,13 +53,23 @@ def _table(beside: Sequence[Block]) -> Table:
 
 def legend(run: Run) -> str:
     """Say what the numbers in the tables are."""
+    from comitia.report.presentation import title
+
     several = run.rows["dataset"].nunique() > 1
     text = "Mean over the datasets, average rank" if several else "Mean ± standard error over the folds, rank"
-    return text + (", difference to the paper's mean." if run.published(curves=False) is not None else ".")
+    text += ", difference to the paper's mean." if run.published(curves=False) is not None else "."
+    covered = {name: tuple(part["dataset"].unique()) for name, part in run.rows.groupby("ensemble", sort=False)}
+    if len(set(covered.values())) > 1:
+        parts = "; ".join(f"{title(str(name))} on {', '.join(datasets)}" for name, datasets in covered.items())
+        text += f" The ensembles were run on different datasets, and their numbers do not compare: {parts}."
+    return text
 
 
 def recommendations(run: Run) -> list[Answer]:
-    """Choose for each loss the ensemble whose best aggregation has the best mean."""
+    """Choose for each loss the ensemble whose best aggregation has the best mean.
+
+    Ensembles that were run on different datasets do not compare: each has an answer of its own.
+    """
     from comitia.report import answers
     from comitia.report.blocks import blocks
 
@@ -67,6 +77,9 @@ def recommendations(run: Run) -> list[Answer]:
     chosen = []
     for loss in dict.fromkeys(block.measure.loss for block, _ in found):
         of_loss = [(block, answer) for block, answer in found if block.measure.loss == loss]
+        if len({block.datasets for block, _ in of_loss}) > 1:
+            chosen += [answer for _, answer in of_loss]
+            continue
         sign = -1 if of_loss[0][0].measure.higher_is_better else 1
         chosen.append(min(of_loss, key=lambda pair: sign * _means(pair[0])[pair[0].index(pair[1].best)])[1])
     return chosen
