@@ -95,6 +95,17 @@ def test_json_is_all_that_is_written_to_standard_output(joint_csv, tmp_path, mon
     assert advice["aggregation"] in advice["text"].lower()
 
 
+def test_what_cannot_be_run_is_refused_before_anything_is(joint_csv, tmp_path):
+    given = ("compare", joint_csv, "--labels", "y*", "-o", tmp_path / "run")
+    ended = comitia(*given, "--folds", 151)
+    assert (ended.code, "151 folds need as many instances; joint has 150" in ended.said) == (2, True)
+    ended = comitia(*given, "--ensembles", "ebr", "--aggregations", "ctp-joint")
+    assert (ended.code, "'ebr' has no joint distributions for 'ctp-joint'" in ended.said) == (1, True)
+    ended = comitia("train", joint_csv, "--labels", "y*", "-o", tmp_path)
+    assert (ended.code, "is a directory" in ended.said) == (2, True)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_run_without_a_folder_takes_the_next_number(tmp_path, monkeypatch):
     from comitia.cli.compare import _new_folder
 

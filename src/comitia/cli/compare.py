@@ -12,6 +12,7 @@ from rich.markup import escape
 import comitia
 from comitia.aggregation import AGGREGATIONS
 from comitia.cli.data import data_source
+from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import results
@@ -80,6 +81,8 @@ def compare(
     pooled = names("--pools", "pool", pools, POOLS)
     source = data_source(data, labels)
     dataset = source.load(data_home)
+    if folds > dataset.n_instances:
+        raise misuse("--folds", f"{folds} folds need as many instances; {source.name} has {dataset.n_instances}")
     plan = Plan(
         name=f"compare {source.name}",
         datasets=(source,),

@@ -18,7 +18,9 @@ from comitia.datasets import load_features
 from comitia.experiments.files import whole_file
 from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES
 
-Output = Annotated[Path, typer.Option("--output", "-o", help="File to write.", rich_help_panel="Output")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="File to write.", dir_okay=False, rich_help_panel="Output")
+]
 
 
 def train(

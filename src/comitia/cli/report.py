@@ -20,7 +20,9 @@ def report(
     paper: Paper = None,
     markdown: Annotated[
         Path | None,
-        typer.Option(help="Also write a page of results in Markdown to this file.", rich_help_panel="Output"),
+        typer.Option(
+            help="Also write a page of results in Markdown to this file.", dir_okay=False, rich_help_panel="Output"
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -234,6 +234,8 @@ class Plan:
         for setting in self.ensembles:
             if self.aggregations == (CHOSEN_BY_OOB,):
                 setting.check_leaves_out()
+            if self.aggregations == ("ctp-joint",) and not setting.build().supports_joint:
+                raise PlanError(f"ensemble {setting.name!r} has no joint distributions for 'ctp-joint': only trees do")
             if self.sizes and self.sizes[-1] > setting.n_members:
                 raise PlanError(
                     f"sizes goes up to {self.sizes[-1]}, but ensemble {setting.name!r} has {setting.n_members} members:"
