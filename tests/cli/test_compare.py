@@ -101,6 +101,8 @@ def test_what_cannot_be_run_is_refused_before_anything_is(joint_csv, tmp_path):
     assert (ended.code, "151 folds need as many instances; joint has 150" in ended.said) == (2, True)
     ended = comitia(*given, "--ensembles", "ebr", "--aggregations", "ctp-joint")
     assert (ended.code, "'ebr' has no joint distributions for 'ctp-joint'" in ended.said) == (1, True)
+    ended = comitia("compare", joint_csv, "--labels", "y0,yy1", "-o", tmp_path / "run")
+    assert (ended.code, "unknown column 'yy1': did you mean 'y1'?" in ended.said) == (2, True)
     ended = comitia("train", joint_csv, "--labels", "y*", "-o", tmp_path)
     assert (ended.code, "is a directory" in ended.said) == (2, True)
     assert not (tmp_path / "run").exists()

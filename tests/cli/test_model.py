@@ -171,8 +171,8 @@ def test_a_file_that_is_no_model_is_refused(content, tmp_path):
 
 def test_a_model_that_is_not_there_is_told(tmp_path):
     ended = comitia("predict", tmp_path / "none.skops", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
-    assert ended.code == 1
-    assert "none.skops: No such file or directory" in ended.said
+    assert ended.code == 2
+    assert "none.skops' does not exist" in ended.said
 
 
 def test_training_that_fails_leaves_an_earlier_model_alone(joint_csv, tmp_path):

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 import comitia
 from comitia.aggregation import AGGREGATIONS
-from comitia.cli.data import data_source
+from comitia.cli.data import data_source, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
@@ -80,7 +80,7 @@ def compare(
     ways = names("--aggregations", "aggregation", aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB))
     pooled = names("--pools", "pool", pools, POOLS)
     source = data_source(data, labels)
-    dataset = source.load(data_home)
+    dataset = loaded(source, data_home)
     if folds > dataset.n_instances:
         raise misuse("--folds", f"{folds} folds need as many instances; {source.name} has {dataset.n_instances}")
     plan = Plan(

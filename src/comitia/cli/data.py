@@ -13,7 +13,7 @@ from rich.table import Table
 from comitia.cli.errors import misuse
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
-from comitia.datasets import CatalogueEntry, Dataset, fetch_dataset, list_datasets, load_features
+from comitia.datasets import CatalogueEntry, DataFormatError, Dataset, fetch_dataset, list_datasets, load_features
 from comitia.datasets.arff import stem
 from comitia.datasets.load import file_format
 from comitia.experiments import DataSource
@@ -42,6 +42,19 @@ def data_source(data: str, labels: list[str] | None) -> DataSource:
         listed = ", ".join(columns[:12]) + (f", ... ({len(columns)} in all)" if len(columns) > 12 else "")
         raise misuse("--labels", f"say which columns of {data} are labels: --labels {columns[-1]}. It has: {listed}.")
     return DataSource(stem(path), str(path))
+
+
+def loaded(source: DataSource, data_home: Path | None) -> Dataset:
+    """Read a dataset; a label that it does not have is a wrong argument, not a broken file."""
+    try:
+        return source.load(data_home)
+    except DataFormatError:
+        if source.path is not None and source.labels:
+            columns = load_features(source.path).feature_names
+            for name in source.labels:
+                if name not in columns:
+                    raise misuse("--labels", unknown("column", name, columns)) from None
+        raise
 
 
 def datasets(

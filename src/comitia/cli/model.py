@@ -9,7 +9,7 @@ import typer
 
 import comitia
 from comitia.aggregation import AGGREGATIONS
-from comitia.cli.data import data_source
+from comitia.cli.data import data_source, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.model_file import Model
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
@@ -58,7 +58,7 @@ def train(
     if how == "ctp-joint" and not comitia.ENSEMBLES[kind]().supports_joint:
         raise misuse("--aggregation", f"ctp-joint needs trees: --ensemble emodt, not {kind}.")
     source = data_source(data, labels)
-    dataset = source.load(data_home)
+    dataset = loaded(source, data_home)
     classifier = comitia.ENSEMBLES[kind](
         n_estimators=members,
         loss=target,
@@ -82,10 +82,20 @@ def train(
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A file that [cyan]comitia train[/] has written.", metavar="MODEL")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="A file that [cyan]comitia train[/] has written.", metavar="MODEL", exists=True, dir_okay=False
+        ),
+    ],
     data: Annotated[
         Path,
-        typer.Argument(help="An ARFF, CSV or Parquet file with the columns that it was trained on.", metavar="DATA"),
+        typer.Argument(
+            help="An ARFF, CSV or Parquet file with the columns that it was trained on.",
+            metavar="DATA",
+            exists=True,
+            dir_okay=False,
+        ),
     ],
     output: Output,
     proba: Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")] = False,
