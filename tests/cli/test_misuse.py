@@ -8,6 +8,8 @@ import pytest
 from tests.cli.conftest import comitia
 
 COMMANDS = ("compare", "reproduce", "train", "predict", "datasets", "report")
+HERE = __file__
+"""A file that is there."""
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -48,7 +50,7 @@ def test_help_lists_every_command():
         (["train", "emotions", "-o", "m", "--ensemble", "ebc"], "unknown ensemble 'ebc'"),
         (["train", "emotions", "-o", "m", "--loss", "f1,hamming"], "takes one loss; got 'f1,hamming'."),
         (["train", "emotions", "-o", "m", "--aggregation", "ctp-joint"], "ctp-joint needs trees: --ensemble emodt"),
-        (["predict", __file__, __file__, "-o", "out.txt"], "a name that ends in .csv or .parquet; got out.txt."),
+        (["predict", HERE, HERE, "-o", "out.txt"], "expected a name that ends in .csv or .parquet; got out.txt."),
         (["datasets", "mediamil", "--fetch"], "did you mean 'mediamill'?"),
     ],
 )  # fmt: skip
