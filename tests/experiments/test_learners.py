@@ -153,3 +153,6 @@ def test_an_ensemble_that_leaves_nobody_out_has_no_choice_out_of_bag(tmp_path, j
     assert found == {("ecc", "ctp"), ("ebr", "ctp"), ("ebr", "oob")}
     with pytest.raises(PlanError, match="'ecc' has no out-of-bag losses to choose by: set bootstrap = true"):
         small_plan(joint_csv, ensembles=settings, aggregations=("oob",))
+    neither = r"'ecc' has no joint distributions for 'ctp-joint'.*, and no out-of-bag losses"
+    with pytest.raises(PlanError, match=neither):
+        small_plan(joint_csv, ensembles=settings, aggregations=("ctp-joint", "oob"))

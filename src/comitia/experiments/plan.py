@@ -118,7 +118,7 @@ class EnsembleSetting:
                 raise PlanError(f"choose: {parameter} is {candidates!r}: expected a list of candidates")
         object.__setattr__(self, "name", self.name or self.kind)
         if self.choose:
-            self.check_leaves_out()
+            self.check_offers([CHOSEN_BY_OOB])
 
     def build(self, **parameters: Any) -> Any:
         """Make the classifier, with parameters that are no part of the setting (seed, number of jobs)."""
@@ -145,12 +145,18 @@ class EnsembleSetting:
         built = self.build()
         return bool(built.bootstrap) or built.max_samples is not None
 
-    def check_leaves_out(self) -> None:
-        """Raise an error where there are no out-of-bag losses."""
-        if not self.leaves_out:
-            raise PlanError(
-                f"ensemble {self.name!r} has no out-of-bag losses to choose by: set bootstrap = true or max_samples"
-            )
+    def check_offers(self, aggregations: Sequence[str]) -> None:
+        """Raise an error where the ensemble can decide by none of these aggregations."""
+        missing = [self._lacks(aggregation) for aggregation in aggregations]
+        if all(missing):
+            raise PlanError(f"ensemble {self.name!r} has {', and '.join(missing)}")
+
+    def _lacks(self, aggregation: str) -> str:
+        if aggregation == CHOSEN_BY_OOB and not self.leaves_out:
+            return "no out-of-bag losses to choose by: set bootstrap = true or max_samples"
+        if aggregation == "ctp-joint" and not self.build().supports_joint:
+            return "no joint distributions for 'ctp-joint': only trees do"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -232,10 +238,7 @@ class Plan:
         if list(self.sizes) != sorted(set(self.sizes)) or (self.sizes and self.sizes[0] < 1):
             raise PlanError(f"sizes is {list(self.sizes)}: expected ascending numbers of members, from 1")
         for setting in self.ensembles:
-            if self.aggregations == (CHOSEN_BY_OOB,):
-                setting.check_leaves_out()
-            if self.aggregations == ("ctp-joint",) and not setting.build().supports_joint:
-                raise PlanError(f"ensemble {setting.name!r} has no joint distributions for 'ctp-joint': only trees do")
+            setting.check_offers(self.aggregations)
             if self.sizes and self.sizes[-1] > setting.n_members:
                 raise PlanError(
                     f"sizes goes up to {self.sizes[-1]}, but ensemble {setting.name!r} has {setting.n_members} members:"
