@@ -5,9 +5,10 @@ import pytest
 from benchmarks.decisions import f1_of_row, f1_of_votes, mode_of_row
 
 from comitia import FMeasure, Jaccard, LabelSets, Marginals, SubsetZeroOne, votes
+from comitia._labels import distinct_rows, pack, unpack
 from comitia.losses import _independent
 from comitia.relevance import _kernels
-from comitia.relevance.labelsets import distinct_rows, merge_rows, pack, unpack
+from comitia.relevance.labelsets import merge_rows
 
 RNG = np.random.default_rng(0)
 

@@ -1,5 +1,6 @@
 """Ensembles of multilabel classifiers whose predictions are made for the loss that matters."""
 
+from comitia._errors import ComitiaError
 from comitia.aggregation import AGGREGATIONS, decide
 from comitia.ensembles import (
     ENSEMBLES,
@@ -19,6 +20,7 @@ __all__ = [
     "ENSEMBLES",
     "LOSSES",
     "POOLS",
+    "ComitiaError",
     "CustomLoss",
     "EBRClassifier",
     "ECCClassifier",

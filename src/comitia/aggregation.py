@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._errors import ComitiaError
+from comitia._labels import LabelArray
 from comitia.losses import Hamming, Loss, SubsetZeroOne, get_loss
 from comitia.relevance import Pool, Relevance, get_pool, mean, mixture, votes
-from comitia.relevance.base import LabelArray
 
 
 def decide(
@@ -180,7 +181,7 @@ def get_aggregation(aggregation: str | Aggregation | None, loss: Loss) -> Aggreg
         return aggregation
     name = advised(loss) if aggregation is None else aggregation
     if name not in AGGREGATIONS:
-        raise ValueError(
+        raise ComitiaError(
             f"unknown aggregation {name!r}: expected an Aggregation, None"
             f" or one of {', '.join(map(repr, AGGREGATIONS))}."
         )
@@ -195,8 +196,8 @@ def advised(loss: Loss) -> str:
 def _first(items: Iterable[Any], sizes: Sequence[int]) -> list[Any]:
     """As many items as the largest size asks for, or an error that says how many there are."""
     if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1:
-        raise ValueError(f"sizes must be ascending numbers of members, from 1; got {list(sizes)}.")
+        raise ComitiaError(f"sizes must be ascending numbers of members, from 1; got {list(sizes)}.")
     found = list(islice(items, sizes[-1]))
     if len(found) < sizes[-1]:
-        raise ValueError(f"sizes asks for {sizes[-1]} members; there are {len(found)}.")
+        raise ComitiaError(f"sizes asks for {sizes[-1]} members; there are {len(found)}.")
     return found

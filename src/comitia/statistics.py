@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from comitia._errors import ComitiaError
+
 __all__ = [
     "Nemenyi",
     "TestResult",
@@ -144,9 +146,9 @@ def critical_distance(methods: int, datasets: int, alpha: float = 0.05) -> float
     """
     _check_level(alpha)
     if methods < 2:
-        raise ValueError(f"methods is {methods}: expected at least 2 to compare")
+        raise ComitiaError(f"methods is {methods}: expected at least 2 to compare")
     if datasets < 1:
-        raise ValueError(f"datasets is {datasets}: expected at least 1")
+        raise ComitiaError(f"datasets is {datasets}: expected at least 1")
     quantile = stats.studentized_range.isf(alpha, methods, np.inf) / np.sqrt(2)
     return float(quantile * _standard_error(methods, datasets))
 
@@ -229,11 +231,11 @@ def corrected_t_test(differences: ArrayLike, test_share: float) -> TestResult:
     """
     values = np.asarray(differences, dtype=np.float64)
     if values.ndim != 1 or len(values) < 2:
-        raise ValueError(f"differences has shape {values.shape}: expected one value for each of two folds or more")
+        raise ComitiaError(f"differences has shape {values.shape}: expected one value for each of two folds or more")
     if not np.isfinite(values).all():
-        raise ValueError("differences holds values that are not finite")
+        raise ComitiaError("differences holds values that are not finite")
     if not 0 < test_share < 1:
-        raise ValueError(f"test_share is {test_share}: expected a share between 0 and 1, such as 0.1 for ten folds")
+        raise ComitiaError(f"test_share is {test_share}: expected a share between 0 and 1, such as 0.1 for ten folds")
     mean, variance = float(values.mean()), float(values.var(ddof=1))
     if variance == 0:
         return TestResult(0.0, 1.0) if mean == 0 else TestResult(float(np.copysign(np.inf, mean)), 0.0)
@@ -251,7 +253,7 @@ def holm(p_values: ArrayLike) -> Floats:
     """
     values = np.asarray(p_values, dtype=np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(f"p_values is {p_values!r}: expected a list of numbers from 0 to 1")
+        raise ComitiaError(f"p_values is {p_values!r}: expected a list of numbers from 0 to 1")
     order = np.argsort(values, kind="stable")
     adjusted = np.empty_like(values)
     adjusted[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)).clip(max=1.0)
@@ -264,19 +266,19 @@ def _standard_error(methods: int, datasets: int) -> float:
 
 def _check_level(alpha: float) -> None:
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha is {alpha}: expected a level between 0 and 1, such as 0.05")
+        raise ComitiaError(f"alpha is {alpha}: expected a level between 0 and 1, such as 0.05")
 
 
 def _checked(table: ArrayLike, datasets: int = 1, methods: int = 2) -> Floats:
     values = np.asarray(table, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] < datasets or values.shape[1] < methods:
-        raise ValueError(
+        raise ComitiaError(
             f"table has shape {values.shape}: expected (datasets, methods) with at least {datasets} "
             f"dataset(s) and {methods} methods"
         )
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
-        raise ValueError(
+        raise ComitiaError(
             f"table[{row}, {column}] is {values[row, column]}: every method needs a value on every dataset"
         )
     return values

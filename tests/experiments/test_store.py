@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from comitia._files import whole_file
 from comitia.experiments import Cell, EnsembleSetting, Store, StoreError
-from comitia.experiments.files import whole_file
 
 ROW = {"dataset": "joint", "value": 0.1 + 0.2}
 

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from comitia._names import unknown
 from comitia.cli.errors import misuse
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
@@ -18,7 +19,6 @@ from comitia.datasets.arff import stem
 from comitia.datasets.load import file_format
 from comitia.experiments import DataSource
 from comitia.experiments.plan import EXAMPLES
-from comitia.experiments.suggest import unknown
 
 _LOCAL = "in the data folder"
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import comitia
+from comitia._files import whole_file
 from comitia.aggregation import AGGREGATIONS
 from comitia.cli.data import data_source, loaded
 from comitia.cli.errors import misuse
@@ -15,7 +16,6 @@ from comitia.cli.model_file import Model
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import load_features
-from comitia.experiments.files import whole_file
 from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES
 
 Output = Annotated[

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import comitia
+from comitia._errors import ComitiaError
+from comitia._files import whole_file
 from comitia.datasets import Dataset
-from comitia.experiments.files import whole_file
 
 TRUSTED = (
     "comitia.ensembles._logistic.ChainCrew",
@@ -29,7 +30,7 @@ TRUSTED = (
 _FORMAT = 1
 
 
-class ModelFileError(ValueError):
+class ModelFileError(ComitiaError):
     """A file is no model, or one that must not be opened."""
 
 
@@ -71,7 +72,7 @@ class Model:
         """Bring the columns of other data to the form in which the ensemble was given its own."""
         missing = [name for name in self.features if name not in data.feature_names]
         if missing:
-            raise ValueError(
+            raise ComitiaError(
                 f"{data.name} lacks {len(missing)} of the {len(self.features)} columns that the model needs: "
                 f"{', '.join(missing[:12])}{' ...' if len(missing) > 12 else ''}. It has: "
                 f"{', '.join(data.feature_names[:12])}{' ...' if len(data.feature_names) > 12 else ''}."
@@ -93,7 +94,7 @@ class Model:
         numeric = {column: pd.api.types.is_numeric_dtype(frame[column]) for column in self.features}
         wrong = [column for column in self.features if column not in self.nominal and not numeric[column]]
         if wrong:
-            raise ValueError(f"{name}: column {wrong[0]!r} holds text, and the model has learned from numbers there")
+            raise ComitiaError(f"{name}: column {wrong[0]!r} holds text, and the model has learned from numbers there")
         if not self.nominal:
             return frame.to_numpy(dtype=float)
         texts = {

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from comitia._names import unknown
 from comitia.cli.errors import misuse
-from comitia.experiments.suggest import unknown
 
 DataHome = Annotated[
     Path | None,

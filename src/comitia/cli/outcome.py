@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from comitia._errors import ComitiaError
+from comitia._files import whole_file, write_text
 from comitia.experiments import Cell, Plan, Store, write_plan
-from comitia.experiments.files import whole_file, write_text
 from comitia.experiments.plan import CHOSEN_BY_OOB
 from comitia.experiments.run import fit_cell
 
@@ -37,7 +38,7 @@ def outcome(store: Store, paper: Path | None = None) -> Run:
 
     rows = pd.DataFrame(store.rows())
     if rows.empty:
-        raise ValueError(f"{store.folder} has no results yet: none of its cells is finished")
+        raise ComitiaError(f"{store.folder} has no results yet: none of its cells is finished")
     published = None if paper is None else read_paper(published_file(paper, store.plan))
     return Run(
         rows,
@@ -54,7 +55,7 @@ def published_file(paper: Path, plan: Plan) -> Path:
     """Find the file with the paper's values in a folder, or take the file that is named."""
     path = paper / f"{plan.name}.csv" if paper.is_dir() else paper
     if not path.is_file():
-        raise ValueError(f"{paper} has no {plan.name}.csv with the paper's values")
+        raise ComitiaError(f"{paper} has no {plan.name}.csv with the paper's values")
     return path
 
 

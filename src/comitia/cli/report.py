@@ -33,8 +33,8 @@ def report(
     $ comitia report comitia-runs/compare-mine-1
     $ comitia report comitia-runs/table2 --paper published/ --markdown table2.md
     """
+    from comitia._files import write_text
     from comitia.cli.results_page import results_page
-    from comitia.experiments.files import write_text
     from comitia.report import write_report
 
     store = Store.read(run)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from comitia._errors import ComitiaError
 from comitia.datasets._arff_header import Attribute, Header, shortened, unescaped
 from comitia.datasets.dataset import DataFormatError
 
@@ -44,18 +45,18 @@ class CellReader:
     def label(self, raw: bytes, j: int) -> float:
         """Zero or one for a value of label attribute j; a ValueError where it is missing or something else."""
         if raw == b"?":
-            raise ValueError("expected a label to be 0 or 1, found a missing value")
+            raise ComitiaError("expected a label to be 0 or 1, found a missing value")
         text = decoded(raw, self._encoding)
         value = as_number(text) if self._attributes[j].kind == "numeric" else self._nominal(text, j)
         if value not in (0.0, 1.0):
-            raise ValueError(f"expected a label to be 0 or 1, found {text!r}")
+            raise ComitiaError(f"expected a label to be 0 or 1, found {text!r}")
         return value
 
     def weight(self, raw: bytes) -> float:
         """The weight of an instance; a ValueError where it is none."""
         value = as_number(decoded(raw, self._encoding))
         if not 0 <= value < math.inf:
-            raise ValueError(f"expected a finite weight of at least 0, found {value}")
+            raise ComitiaError(f"expected a finite weight of at least 0, found {value}")
         return value
 
     def _nominal(self, text: str, j: int) -> float:
@@ -67,7 +68,7 @@ class CellReader:
         code = self._codes[j].get(text)
         if code is None:
             declared = shortened(", ".join(map(repr, attribute.values[:20])))
-            raise ValueError(f"expected one of {declared}, found {shortened(text)!r}")
+            raise ComitiaError(f"expected one of {declared}, found {shortened(text)!r}")
         return code
 
 
@@ -84,9 +85,9 @@ def as_number(text: str) -> float:
             raise ValueError
         value = float(text)
     except ValueError:
-        raise ValueError(f"expected a number, found {shortened(text)!r}") from None
+        raise ComitiaError(f"expected a number, found {shortened(text)!r}") from None
     if math.isinf(value) and "n" not in text.lower():
-        raise ValueError(f"expected a number within the range of a double, found {shortened(text)!r}")
+        raise ComitiaError(f"expected a number within the range of a double, found {shortened(text)!r}")
     return value
 
 

@@ -6,6 +6,8 @@ import datetime
 import re
 from dataclasses import dataclass
 
+from comitia._errors import ComitiaError
+
 _PIECES = re.compile(r"'((?:[^']|'')*+)'|([A-Za-z])\2*+|([^A-Za-z']+)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -36,25 +38,25 @@ class DateFormat:
         while position < len(pattern):
             piece = _PIECES.match(pattern, position)
             if piece is None:
-                raise ValueError(f"{pattern!r}, with a quote that is never closed")
+                raise ComitiaError(f"{pattern!r}, with a quote that is never closed")
             letter = piece[2]
             if letter is None:
                 expression += re.escape(piece[3] or piece[1].replace("''", "'") or "'")
             elif letter not in "yMdHmsS" or letter in fields:
-                raise ValueError(f"{pattern!r}, in which {piece[0]!r} is not known or comes twice")
+                raise ComitiaError(f"{pattern!r}, in which {piece[0]!r} is not known or comes twice")
             else:
                 expression += _field(letter, len(piece[0]))
             fields.add(letter or "")
             position = piece.end()
         if "y" not in fields:
-            raise ValueError(f"{pattern!r}, which has no year")
+            raise ComitiaError(f"{pattern!r}, which has no year")
         return cls(pattern, re.compile(expression, re.IGNORECASE | re.ASCII))
 
     def milliseconds(self, text: str) -> int:
         """The date that ``text`` is; a ValueError where it is none."""
         found = self.expression.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is not written as {self.pattern!r}")
+            raise ComitiaError(f"{text!r} is not written as {self.pattern!r}")
         parts = found.groupdict()
         year, month = int(parts["y"]), parts.get("M", "1")
         if len(parts["y"]) == 2:

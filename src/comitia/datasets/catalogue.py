@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from comitia._errors import ComitiaError
 from comitia.datasets._extras import require
 from comitia.datasets.dataset import DataFormatError, Dataset
 from comitia.datasets.mulan import load_mulan
@@ -85,7 +86,7 @@ def fetch_dataset(
     """
     entry = next((entry for entry in CATALOGUE if entry.name == name), None)
     if entry is None:
-        raise ValueError(f"name is one of {', '.join(entry.name for entry in CATALOGUE)}; got {name!r}")
+        raise ComitiaError(f"name is one of {', '.join(entry.name for entry in CATALOGUE)}; got {name!r}")
     folder = data_home if data_home is not None else os.environ.get("COMITIA_DATA") or None
     local = None if folder is None else (Path(folder) / name / f"{name}.arff", Path(folder) / name / f"{name}.xml")
     if local is not None and all(path.is_file() for path in local):

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comitia._errors import ComitiaError
 
-class DataFormatError(ValueError):
+
+class DataFormatError(ComitiaError):
     """A data file is not what it should be.
 
     The message says which file, which line where there is one, what stands there and what was expected.
@@ -56,16 +58,16 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if self.Y.ndim != 2 or self.Y.dtype != np.int8:
-            raise ValueError(f"Y is a matrix of int8; got {self.Y.ndim} dimensions of {self.Y.dtype}")
+            raise ComitiaError(f"Y is a matrix of int8; got {self.Y.ndim} dimensions of {self.Y.dtype}")
         if self.Y.size and not (self.Y.min() >= 0 and self.Y.max() <= 1):
-            raise ValueError("Y holds zeros and ones; got other values")
+            raise ComitiaError("Y holds zeros and ones; got other values")
         if self.X.shape != (self.n_instances, len(self.feature_names)):
             expected = (self.n_instances, len(self.feature_names))
-            raise ValueError(f"X has shape {self.X.shape}; Y and feature_names say {expected}")
+            raise ComitiaError(f"X has shape {self.X.shape}; Y and feature_names say {expected}")
         if self.n_labels != len(self.label_names):
-            raise ValueError(f"Y has {self.n_labels} columns; label_names has {len(self.label_names)} names")
+            raise ComitiaError(f"Y has {self.n_labels} columns; label_names has {len(self.label_names)} names")
         if self.sample_weight is not None and self.sample_weight.shape != (self.n_instances,):
-            raise ValueError(f"sample_weight has shape {self.sample_weight.shape}; Y has {self.n_instances} rows")
+            raise ComitiaError(f"sample_weight has shape {self.sample_weight.shape}; Y has {self.n_instances} rows")
 
     @property
     def n_instances(self) -> int:

@@ -13,6 +13,8 @@ from numba import njit
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_random_state
 
+from comitia._errors import ComitiaError
+
 Ints = npt.NDArray[np.int64]
 
 
@@ -60,9 +62,9 @@ class MultilabelStratifiedKFold:
 
     def __post_init__(self) -> None:
         if not isinstance(self.n_splits, Integral) or self.n_splits < 2:
-            raise ValueError(f"n_splits is a whole number of at least 2; got {self.n_splits!r}")
+            raise ComitiaError(f"n_splits is a whole number of at least 2; got {self.n_splits!r}")
         if self.random_state is not None and not self.shuffle:
-            raise ValueError("random_state has no effect unless shuffle=True; got shuffle=False")
+            raise ComitiaError("random_state has no effect unless shuffle=True; got shuffle=False")
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
         """Number of folds."""
@@ -87,7 +89,7 @@ class MultilabelStratifiedKFold:
     def _folds(self, Y: Any) -> Ints:
         n, _ = Y.shape
         if n < self.n_splits:
-            raise ValueError(f"y has {n} rows; n_splits={self.n_splits} folds need at least as many")
+            raise ComitiaError(f"y has {n} rows; n_splits={self.n_splits} folds need at least as many")
         order, ranks = np.arange(n), np.arange(self.n_splits)
         if self.shuffle:
             random = check_random_state(self.random_state)
@@ -105,10 +107,10 @@ def _indicator(y: Any) -> Any:
     """The labels as a CSR array of ones."""
     Y: Any = csr_array(y) if issparse(y) else np.asarray(y)
     if Y.ndim != 2:
-        raise ValueError(f"y has a row for each instance and a column for each label; got {Y.ndim} dimensions")
+        raise ComitiaError(f"y has a row for each instance and a column for each label; got {Y.ndim} dimensions")
     values = np.asarray(Y.data if issparse(Y) else Y)
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise ValueError("y holds zeros and ones; got other values")
+        raise ComitiaError("y holds zeros and ones; got other values")
     return csr_array(Y != 0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from comitia._errors import ComitiaError
 from comitia.datasets._arff_header import Header
 from comitia.datasets.arff import read_arff
 from comitia.datasets.catalogue import CATALOGUE, fetch_dataset
@@ -36,7 +37,7 @@ def load_dataset(
     names = [entry.name for entry in CATALOGUE]
     if not path.is_file() and str(source) in names:
         if labels is not None:
-            raise ValueError(
+            raise ComitiaError(
                 f"labels is for files; got {list(labels)} for {source!r} of the catalogue, which has its own"
             )
         return fetch_dataset(str(source), data_home=data_home)
@@ -45,7 +46,7 @@ def load_dataset(
     if file_format(path) == ".arff":
         return _load_arff(path, _unpacked(path).with_suffix(".xml"), labels)
     if labels is None:
-        raise ValueError(f"labels must name the columns of {source} that are labels; got None")
+        raise ComitiaError(f"labels must name the columns of {source} that are labels; got None")
     return load_table(path, labels)
 
 
@@ -82,7 +83,7 @@ def file_format(path: Path) -> str:
     """What a file is, by its name: ``.arff``, ``.csv`` or ``.parquet``."""
     suffix = _unpacked(path).suffix
     if suffix not in (".arff", ".csv", ".parquet"):
-        raise ValueError(f"expected an .arff, .csv or .parquet file; got {path}")
+        raise ComitiaError(f"expected an .arff, .csv or .parquet file; got {path}")
     return suffix
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from comitia._errors import ComitiaError
 from comitia.datasets._extras import require
 from comitia.datasets._text import raw_blocks
 from comitia.datasets.arff import MAX_BYTES, stem
@@ -77,7 +78,7 @@ def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """The names of label columns that a user gave."""
     names = (labels,) if isinstance(labels, str) else tuple(labels)
     if isinstance(labels, str) or not names or len(set(names)) < len(names):
-        raise ValueError(f"labels is a list of the names of different columns; got {labels!r}")
+        raise ComitiaError(f"labels is a list of the names of different columns; got {labels!r}")
     return names
 
 

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from comitia.relevance.base import LabelArray
-from comitia.relevance.labelsets import pack
+from comitia._labels import LabelArray, pack
 
 
 def is_frame(X: Any) -> bool:

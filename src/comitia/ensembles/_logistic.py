@@ -10,10 +10,11 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray
 from comitia.learners.chains import ChainFit, predict_chains
 from comitia.learners.logistic import predict_logistic
 from comitia.relevance import Marginals, Relevance
-from comitia.relevance.base import FloatArray
 
 _NO_JOINT = (
     "members of this ensemble give marginals, not labelset distributions: 'ctp-joint' needs an ensemble of trees"
@@ -93,7 +94,7 @@ class LogisticCrew:
 
     def relevances(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
         if joint:
-            raise ValueError(_NO_JOINT)
+            raise ComitiaError(_NO_JOINT)
         return (
             Marginals._trusted(p=predict_logistic(X, coef, intercept))
             for coef, intercept in zip(self.coef, self.intercept, strict=True)
@@ -122,7 +123,7 @@ class ChainCrew:
 
     def relevances(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
         if joint:
-            raise ValueError(_NO_JOINT)
+            raise ComitiaError(_NO_JOINT)
         if X.shape[0] == 0:
             empty = np.empty((0, self.fit.orders.shape[1]))
             return (Marginals._trusted(p=empty) for _ in range(len(self)))

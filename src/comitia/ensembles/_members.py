@@ -14,8 +14,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.relevance import Marginals, Relevance
-from comitia.relevance.base import FloatArray, IntArray, LabelArray
 
 
 class Crew(Protocol):
@@ -47,7 +48,7 @@ class MemberList:
 
     def relevances(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
         if joint:
-            raise ValueError(
+            raise ComitiaError(
                 "these members give marginals, not labelset distributions: 'ctp-joint' needs an ensemble of trees"
                 " (EMODTClassifier)."
             )
@@ -161,7 +162,7 @@ def _sample(
         rows = np.flatnonzero(weight)
         return _rows(X, rows), Y[rows], weight[rows]
     if not np.array_equal(weight, np.round(weight)):
-        raise ValueError(
+        raise ComitiaError(
             f"{type(estimator).__name__} takes no sample weights, so an instance can only count a whole number of"
             " times; sample_weight holds fractions. Use bootstrap=True or another base learner."
         )
@@ -200,7 +201,7 @@ def _relevant(proba: FloatArray, classes: NDArray[Any]) -> FloatArray:
 
 def _checked(p: FloatArray, estimator: Any, n_labels: int) -> FloatArray:
     if p.ndim != 2 or p.shape[1] != n_labels:
-        raise ValueError(f"{type(estimator).__name__} gives probabilities of shape {p.shape} for {n_labels} labels.")
+        raise ComitiaError(f"{type(estimator).__name__} gives probabilities of shape {p.shape} for {n_labels} labels.")
     return p
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.ensembles._features import fingerprints
-from comitia.relevance.base import FloatArray, IntArray, LabelArray
 
 
 @dataclass(frozen=True)
@@ -108,12 +109,12 @@ def check_max_samples(max_samples: Any, n_instances: int, bootstrap: bool) -> No
     if max_samples is None:
         return
     if isinstance(max_samples, bool) or not isinstance(max_samples, (Integral, float, np.floating)):
-        raise ValueError(f"max_samples must be None, a number of instances or a share of them; got {max_samples!r}.")
+        raise ComitiaError(f"max_samples must be None, a number of instances or a share of them; got {max_samples!r}.")
     if isinstance(max_samples, Integral):
         if int(max_samples) < 1 or (not bootstrap and int(max_samples) > n_instances):
-            raise ValueError(f"max_samples must lie in 1..{n_instances}; got {max_samples}.")
+            raise ComitiaError(f"max_samples must lie in 1..{n_instances}; got {max_samples}.")
     elif not 0 < max_samples <= 1:
-        raise ValueError(f"max_samples as a share must lie in (0, 1]; got {max_samples}.")
+        raise ComitiaError(f"max_samples as a share must lie in (0, 1]; got {max_samples}.")
 
 
 def member_seed(entropy: int, member: int, purpose: int) -> np.random.SeedSequence:

@@ -11,8 +11,8 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
-from comitia.relevance.base import FloatArray, LabelArray
-from comitia.relevance.labelsets import check_labels
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray, check_labels
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Form:
 def check_targets(y: Any, estimator: str) -> Targets:
     """Return labels given as an array, a sparse matrix, a frame, nested lists, or a binary one-dimensional target."""
     if y is None:
-        raise ValueError(f"This {estimator} estimator requires y to be passed, but the target y is None.")
+        raise ComitiaError(f"This {estimator} estimator requires y to be passed, but the target y is None.")
     names = np.asarray([str(column) for column in y.columns], dtype=object) if hasattr(y, "columns") else None
     array = check_array(y, accept_sparse="csr", ensure_2d=False, dtype=None, input_name="y")
     if issparse(array):
@@ -80,7 +80,7 @@ def _binary_target(y: NDArray[Any]) -> Targets:
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) > 2:
-        raise ValueError(
+        raise ComitiaError(
             f"Only binary classification is supported. The type of the target is {type_of_target(y)}."
             " Several labels an instance are given as a 0/1 matrix of shape (n, K)."
         )
@@ -93,10 +93,10 @@ def encode(y: Any, classes: NDArray[Any] | None, n_labels: int, estimator: str) 
     if classes is None:
         Y = check_targets(y, estimator).Y
         if Y.shape[1] != n_labels:
-            raise ValueError(f"y has {Y.shape[1]} labels; the ensemble was fitted with {n_labels}.")
+            raise ComitiaError(f"y has {Y.shape[1]} labels; the ensemble was fitted with {n_labels}.")
         return Y
     array = column_or_1d(y)
     unknown = np.setdiff1d(array, classes)
     if unknown.size:
-        raise ValueError(f"y holds {unknown[0]!r}; the ensemble was fitted with {classes.tolist()}.")
+        raise ComitiaError(f"y holds {unknown[0]!r}; the ensemble was fitted with {classes.tolist()}.")
     return np.asarray(array == classes[-1], dtype=np.int8)[:, None]

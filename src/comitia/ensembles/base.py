@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray
 from comitia.aggregation import Aggregation, CombineThenPredict, get_aggregation
 from comitia.ensembles._targets import Targets, check_targets, encode
 from comitia.losses import Loss, get_loss
 from comitia.relevance import Pool, Relevance, get_pool, mixture
-from comitia.relevance.base import FloatArray
 
 # Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
 BELIEFS_AT_ONCE = 1 << 23
@@ -41,7 +42,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
             An instance of weight w counts as w copies of it.
         """
         if is_joint(self._decision()[0]) and not self.supports_joint:
-            raise ValueError(
+            raise ComitiaError(
                 f"aggregation={self.aggregation!r} pools labelset distributions, and members of {type(self).__name__}"
                 " give marginals: it needs an ensemble of trees (EMODTClassifier)."
             )
@@ -89,7 +90,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         """Yield the prediction of the first m members for each m in ``sizes``, ascending, without refitting."""
         aggregation, loss, pool = self._decision()
         if self._weights() is not None:
-            raise ValueError("staged_predict takes members of equal weight.")
+            raise ComitiaError("staged_predict takes members of equal weight.")
         stages = self._over_chunks(
             X, lambda members: np.stack(list(aggregation.staged(members, loss, sizes, pool)), axis=1), aggregation
         )
@@ -167,7 +168,7 @@ def check_lengths(X: Any, targets: Targets) -> int:
     """Return the number of instances, of which X and y must have as many."""
     n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     if n != len(targets.Y):
-        raise ValueError(
+        raise ComitiaError(
             f"Found input variables with inconsistent numbers of samples: X has {n} instances, y has {len(targets.Y)}."
         )
     return n
@@ -177,7 +178,7 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
     """Return sample weights of shape (n,), ones by default."""
     weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
-        raise ValueError("Sample weights must contain at least one non-zero number.")
+        raise ComitiaError("Sample weights must contain at least one non-zero number.")
     return np.asarray(weight)
 
 

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from comitia._labels import FloatArray, LabelArray
 from comitia.aggregation import Aggregation, CombineThenPredict, PredictThenCombine
 from comitia.losses import Loss
 from comitia.relevance import Pool, Relevance, mixture, votes
-from comitia.relevance.base import FloatArray, LabelArray
 
 Value = TypeVar("Value")
 

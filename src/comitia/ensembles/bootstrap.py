@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
 from comitia.ensembles._features import is_frame, nominal_columns, nominal_encoder
 from comitia.ensembles._members import Crew
@@ -22,7 +24,6 @@ from comitia.ensembles.base import BELIEFS_AT_ONCE, MultilabelEnsemble, check_le
 from comitia.ensembles.beliefs import Beliefs
 from comitia.losses import LOSSES, Loss, get_loss
 from comitia.relevance import Pool, get_pool
-from comitia.relevance.base import FloatArray, LabelArray
 
 
 class BootstrapEnsemble(MultilabelEnsemble):
@@ -88,29 +89,29 @@ class BootstrapEnsemble(MultilabelEnsemble):
 
     def _check_parameters(self) -> None:
         if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be a positive number of members; got {self.n_estimators!r}.")
+            raise ComitiaError(f"n_estimators must be a positive number of members; got {self.n_estimators!r}.")
         if self.oob_score and not self.bootstrap and self.max_samples is None:
-            raise ValueError(
+            raise ComitiaError(
                 "oob_score=True needs members that leave instances out: set bootstrap=True or max_samples."
             )
         if self.aggregation == "oob" and not self.oob_score:
-            raise ValueError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
+            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
 
     def _members_to_keep(self, targets: Targets) -> int:
         if not (self.warm_start and hasattr(self, "members_")):
             return 0
         done = len(self.members_)
         if self.n_estimators < done:
-            raise ValueError(
+            raise ComitiaError(
                 f"n_estimators={self.n_estimators} is fewer than the {done} members that warm_start=True keeps."
             )
         if len(targets.names) != len(self.label_names_):
-            raise ValueError(
+            raise ComitiaError(
                 f"warm_start=True goes on with the same data: y has {len(targets.names)} labels, it had"
                 f" {len(self.label_names_)}."
             )
         if self.oob_score and not hasattr(self, "_unseen"):
-            raise ValueError("oob_score=True cannot be turned on by a warm start: fit anew.")
+            raise ComitiaError("oob_score=True cannot be turned on by a warm start: fit anew.")
         return done
 
     def _draw(
@@ -141,7 +142,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
         if self._encoder is None:
             return validate_data(self, X, reset=fit, accept_sparse="csr", **checks)
         if not is_frame(X):
-            raise ValueError(
+            raise ComitiaError(
                 f"X must be a frame, as it was in fit: its nominal columns,"
                 f" {', '.join(map(repr, self._encoder.transformers_[0][2]))}, are known by name."
             )
@@ -156,7 +157,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
             return get_aggregation(None, loss), loss, get_pool(self.pool)
         name = _loss_name(self.loss)
         if name not in self.oob_table_:
-            raise ValueError(
+            raise ComitiaError(
                 f"no out-of-bag losses are known for {self.loss!r}: fit with this loss, or choose one of"
                 f" {', '.join(map(repr, self.oob_table_))}."
             )
@@ -180,7 +181,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
                 stacklevel=4,
             )
         if not len(judged):
-            raise ValueError("no instance is out of bag for any member: use more members or a smaller max_samples.")
+            raise ComitiaError("no instance is out of bag for any member: use more members or a smaller max_samples.")
         values = {loss: {name: np.full(len(Y), np.nan) for name in hows} for loss in losses}
         self.oob_proba_ = np.full(Y.shape, np.nan)
         size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * Y.shape[1]))

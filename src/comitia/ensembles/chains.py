@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
+from comitia._errors import ComitiaError
 from comitia.aggregation import Aggregation
 from comitia.ensembles._logistic import ChainCrew, FastLogistic, scaled
 from comitia.ensembles._members import Chain, Crew, MemberList
@@ -98,7 +99,7 @@ class ECCClassifier(EBRClassifier):
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         if self.chain_method not in ("predict", "predict_proba"):
-            raise ValueError(f"chain_method must be 'predict' or 'predict_proba'; got {self.chain_method!r}.")
+            raise ComitiaError(f"chain_method must be 'predict' or 'predict_proba'; got {self.chain_method!r}.")
         orders = self._orders(members, data.Y.shape[1])
         crew = self._fit_chains(data, members, orders)
         self.orders_ = orders if not members.start else np.concatenate([self.orders_, orders])
@@ -131,16 +132,16 @@ class ECCClassifier(EBRClassifier):
     def _orders(self, members: range, n_labels: int) -> NDArray[np.intp]:
         if isinstance(self.order, str):
             if self.order != "random":
-                raise ValueError(f"order must be 'random' or an array of label numbers; got {self.order!r}.")
+                raise ComitiaError(f"order must be 'random' or an array of label numbers; got {self.order!r}.")
             draws = (np.random.default_rng(member_seed(self._entropy, m, 1)) for m in members)
             return np.stack([rng.permutation(n_labels) for rng in draws])
         order = np.asarray(self.order)
         if order.shape not in ((n_labels,), (self.n_estimators, n_labels)):
-            raise ValueError(
+            raise ComitiaError(
                 f"order must have shape ({n_labels},), or ({self.n_estimators}, {n_labels}) for one a member;"
                 f" got {order.shape}."
             )
         orders = np.broadcast_to(order, (self.n_estimators, n_labels))[members.start : members.stop]
         if not (np.sort(orders, axis=1) == np.arange(n_labels)).all():
-            raise ValueError(f"each order must name every label 0..{n_labels - 1} once.")
+            raise ComitiaError(f"each order must name every label 0..{n_labels - 1} once.")
         return orders.astype(np.intp)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray, distinct_rows
 from comitia.aggregation import Aggregation
 from comitia.ensembles._members import Crew
 from comitia.ensembles._samples import TrainingSet, member_integers
@@ -18,8 +20,6 @@ from comitia.ensembles.bootstrap import BootstrapEnsemble
 from comitia.learners.tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
 from comitia.losses import Loss
 from comitia.relevance import LabelSets, Marginals, Pool, Relevance, Shared
-from comitia.relevance.base import FloatArray, IntArray, LabelArray
-from comitia.relevance.labelsets import distinct_rows
 
 
 class EMODTClassifier(BootstrapEnsemble):
@@ -172,7 +172,7 @@ class TreeCrew:
         for tree in self.trees:
             tree.check()
             if tree.labelsets is not None and self.table.shape != (tree.n_labelsets, tree.n_labels):
-                raise ValueError(f"the table of labelsets has shape {self.table.shape}, and the trees know others.")
+                raise ComitiaError(f"the table of labelsets has shape {self.table.shape}, and the trees know others.")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray
 from comitia.aggregation import Aggregation
 from comitia.ensembles._members import AnyMultilabel, MemberList
 from comitia.ensembles._targets import Targets
@@ -19,7 +21,6 @@ from comitia.ensembles.bagging import pass_features
 from comitia.ensembles.base import MultilabelEnsemble, check_lengths, check_weights
 from comitia.losses import Loss
 from comitia.relevance import Pool
-from comitia.relevance.base import FloatArray
 
 
 class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
@@ -76,14 +77,14 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
         if not self.estimators:
-            raise ValueError("estimators must name at least one (name, classifier).")
+            raise ComitiaError("estimators must name at least one (name, classifier).")
         names = [name for name, _ in self.estimators]
         self._validate_names(names)
         chosen = [estimator for _, estimator in self.estimators if estimator != "drop"]
         if not chosen:
-            raise ValueError("all estimators are dropped: at least one is needed.")
+            raise ComitiaError("all estimators are dropped: at least one is needed.")
         if self.weights is not None and len(np.asarray(self.weights)) != len(names):
-            raise ValueError(f"weights must have one entry for each of {len(names)} estimators.")
+            raise ComitiaError(f"weights must have one entry for each of {len(names)} estimators.")
         X = self._features(X, fit=True)
         n = check_lengths(X, targets)
         self._remember(targets)

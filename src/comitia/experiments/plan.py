@@ -13,10 +13,11 @@ from typing import Any
 from sklearn.linear_model import LogisticRegression
 
 from comitia import __version__
+from comitia._errors import ComitiaError
+from comitia._names import unknown
 from comitia.aggregation import AGGREGATIONS
 from comitia.datasets import Dataset, load_dataset, load_seven_segment
 from comitia.ensembles import ENSEMBLES
-from comitia.experiments.suggest import unknown
 from comitia.losses import LOSSES
 from comitia.relevance import POOLS
 
@@ -37,7 +38,7 @@ _OF_THE_ENSEMBLE = ("n_estimators", "bootstrap", "max_samples", "pool")
 """Parameters that out-of-bag losses of a few members do not compare."""
 
 
-class PlanError(ValueError):
+class PlanError(ComitiaError):
     """A plan asks for something that does not exist or does not fit together."""
 
 

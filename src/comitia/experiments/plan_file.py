@@ -10,8 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from comitia._names import unknown
 from comitia.experiments.plan import DataSource, EnsembleSetting, Plan, PlanError
-from comitia.experiments.suggest import unknown
 
 _LISTS = {"losses": str, "aggregations": str, "pools": str, "sizes": int}
 _SCALARS = {"name": str, "seed": int, "folds": int, "repeats": int, "stratified": bool}

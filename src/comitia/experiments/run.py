@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
+from comitia._errors import ComitiaError
 from comitia.datasets import Dataset, MultilabelStratifiedKFold
 from comitia.experiments.choose import choose
 from comitia.experiments.estimate import Estimate
@@ -265,7 +266,7 @@ def _load(source: DataSource, data_home: str | Path | None, checksum: str) -> Da
     """Read a dataset once for all cells that a process computes, and see that it is still the same."""
     data = source.load(data_home)
     if describe(data, source.name)["checksum"] != checksum:
-        raise ValueError(f"dataset {source.name!r} changed while the run was going on")
+        raise ComitiaError(f"dataset {source.name!r} changed while the run was going on")
     return data
 
 
@@ -291,7 +292,7 @@ def _cores(n_jobs: int | None) -> int:
     if n_jobs is None or n_jobs == -1:
         return available
     if n_jobs < 1:
-        raise ValueError(f"n_jobs is {n_jobs}: expected a number of cores from 1, or None for all {available}")
+        raise ComitiaError(f"n_jobs is {n_jobs}: expected a number of cores from 1, or None for all {available}")
     return min(n_jobs, available)
 
 

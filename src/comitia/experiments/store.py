@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comitia.experiments.files import is_temporary, remove_abandoned, write_text
+from comitia._errors import ComitiaError
+from comitia._files import is_temporary, remove_abandoned, write_text
 from comitia.experiments.plan import Cell, Plan, file_name
 from comitia.experiments.plan_file import parse_plan, write_plan
 
@@ -19,7 +20,7 @@ except ImportError:  # a system without it runs without the guard against a seco
     fcntl = None  # type: ignore[assignment]
 
 
-class StoreError(ValueError):
+class StoreError(ComitiaError):
     """A folder cannot be used for a run."""
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from comitia._errors import ComitiaError
+
 if TYPE_CHECKING:
     from comitia.learners.tree import MultiObjectiveTree
 
@@ -170,7 +172,7 @@ def _names(given: Sequence[str] | None, n: int, what: str) -> list[str]:
     if given is None:
         return [f"{what}_{i}" for i in range(n)]
     if len(given) != n:
-        raise ValueError(f"{what}_names must have {n} entries, one a {what}; got {len(given)}.")
+        raise ComitiaError(f"{what}_names must have {n} entries, one a {what}; got {len(given)}.")
     return [str(name) for name in given]
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from comitia._errors import ComitiaError
+from comitia._labels import check_labels
 from comitia.learners._tree_growth import Limits, SparseLabels
-from comitia.relevance.labelsets import check_labels
 
 
 def check_features(X: Any) -> Any:
@@ -29,9 +30,9 @@ def check_features(X: Any) -> Any:
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         values = X
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X must have shape (n, d) with n ≥ 1 and d ≥ 1; got shape {X.shape}.")
+        raise ComitiaError(f"X must have shape (n, d) with n ≥ 1 and d ≥ 1; got shape {X.shape}.")
     if np.isinf(values).any():
-        raise ValueError("X must not hold infinite values; NaN stands for a missing one.")
+        raise ComitiaError("X must not hold infinite values; NaN stands for a missing one.")
     return X
 
 
@@ -42,13 +43,13 @@ def check_sparse_labels(Y: Any, n: int) -> SparseLabels:
         rows.sum_duplicates()
         rows.eliminate_zeros()
         if not (rows.data == 1).all():
-            raise ValueError(f"Y must hold 0 and 1 only; got {rows.data[rows.data != 1][0]}.")
+            raise ComitiaError(f"Y must hold 0 and 1 only; got {rows.data[rows.data != 1][0]}.")
     else:
         rows = sparse.csr_array(check_labels(Y, "Y"))
     if rows.ndim != 2 or rows.shape[1] == 0:
-        raise ValueError(f"Y must have shape (n, K) with K ≥ 1; got shape {rows.shape}.")
+        raise ComitiaError(f"Y must have shape (n, K) with K ≥ 1; got shape {rows.shape}.")
     if rows.shape[0] != n:
-        raise ValueError(f"X and Y must have the same number of rows; got {n} and {rows.shape[0]}.")
+        raise ComitiaError(f"X and Y must have the same number of rows; got {n} and {rows.shape[0]}.")
     return SparseLabels(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.shape[1])
 
 
@@ -56,7 +57,7 @@ def check_labelsets(labelsets: ArrayLike, n: int) -> NDArray[np.int32]:
     """Return the labelset of each of n instances, as its row in some table."""
     array = np.asarray(labelsets)
     if array.shape != (n,) or array.dtype.kind not in "iu" or array.min() < 0:
-        raise ValueError(
+        raise ComitiaError(
             f"labelsets must hold a row number, 0 or more, for each of {n} instances; "
             f"got an array of {array.dtype} of shape {array.shape}."
         )
@@ -67,7 +68,7 @@ def check_seeds(seeds: Iterable[int]) -> list[int]:
     """Return the seeds as integers of 64 bits without a sign."""
     checked = [int(seed) for seed in seeds]
     if not checked or min(checked) < 0 or max(checked) >= 2**64:
-        raise ValueError(f"seeds must be one or more integers from 0 to 2⁶⁴ − 1; got {checked}.")
+        raise ComitiaError(f"seeds must be one or more integers from 0 to 2⁶⁴ − 1; got {checked}.")
     return checked
 
 
@@ -79,7 +80,7 @@ def weight_columns(
         sample_weight = np.ones(n)
     if isinstance(sample_weight, np.ndarray):
         if sample_weight.shape not in ((n,), (n, n_trees)):
-            raise ValueError(
+            raise ComitiaError(
                 f"sample_weight must have shape ({n},) or ({n}, {n_trees}); got shape {sample_weight.shape}."
             )
         sample_weight = np.broadcast_to(sample_weight.reshape(n, -1), (n, n_trees)).T
@@ -87,16 +88,16 @@ def weight_columns(
     for tree in range(n_trees):
         column = next(columns, None)
         if column is None:
-            raise ValueError(f"sample_weight must give weights for {n_trees} trees; got them for {tree}.")
+            raise ComitiaError(f"sample_weight must give weights for {n_trees} trees; got them for {tree}.")
         yield _checked_weights(column, n, tree)
 
 
 def _checked_weights(column: ArrayLike, n: int, tree: int) -> NDArray[np.float64]:
     weight = np.ascontiguousarray(column, dtype=np.float64)
     if weight.shape != (n,):
-        raise ValueError(f"the weights of tree {tree} must have shape ({n},); got shape {weight.shape}.")
+        raise ComitiaError(f"the weights of tree {tree} must have shape ({n},); got shape {weight.shape}.")
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
-        raise ValueError(f"the weights of tree {tree} must be finite, not negative and not all zero.")
+        raise ComitiaError(f"the weights of tree {tree} must be finite, not negative and not all zero.")
     return weight
 
 
@@ -116,9 +117,9 @@ def check_limits(
         ("max_depth", 1 if max_depth is None else max_depth, 1),
     ):
         if not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name} must be an integer, at least {least}; got {value!r}.")
+            raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
     if not isinstance(min_impurity_decrease, Real) or not 0 <= min_impurity_decrease < np.inf:
-        raise ValueError(f"min_impurity_decrease must be a number, at least 0; got {min_impurity_decrease!r}.")
+        raise ComitiaError(f"min_impurity_decrease must be a number, at least 0; got {min_impurity_decrease!r}.")
     return Limits(
         _n_features_to_try(max_features, n_features),
         int(min_samples_leaf),
@@ -137,6 +138,6 @@ def _n_features_to_try(max_features: str | float | None, d: int) -> int:
         return int(max_features)
     if isinstance(max_features, float) and isfinite(max_features) and 0 < max_features <= 1:
         return max(1, int(max_features * d))
-    raise ValueError(
+    raise ComitiaError(
         f"max_features must be 'sqrt', None, an integer from 1 to {d} or a share in (0, 1]; got {max_features!r}."
     )

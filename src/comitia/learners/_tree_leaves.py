@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from comitia._errors import ComitiaError
+
 
 @dataclass(frozen=True, eq=False)
 class LeafCounts:
@@ -36,7 +38,7 @@ class LeafCounts:
             and (np.diff(self.starts) >= 0).all()
             and ((self.indices >= 0) & (self.indices < n_columns)).all()
         ):
-            raise ValueError(f"the counts of leaves must be rows of {n_columns} columns.")
+            raise ComitiaError(f"the counts of leaves must be rows of {n_columns} columns.")
 
 
 @njit(cache=True, nogil=True)

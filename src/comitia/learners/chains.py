@@ -15,6 +15,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from comitia._errors import ComitiaError
 from comitia.learners.logistic import fit_logistic, linear_scores, one_blas_thread, sigmoid
 
 ROWS = 1024  # instances that walk together
@@ -95,12 +96,12 @@ def fit_chains(
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
     Y = np.asarray(Y)
     if Y.ndim != 2 or len(Y) != X.shape[0]:
-        raise ValueError(f"Y has shape {Y.shape}, expected ({X.shape[0]}, K): one row for each row of X")
+        raise ComitiaError(f"Y has shape {Y.shape}, expected ({X.shape[0]}, K): one row for each row of X")
     d, K = X.shape[1], Y.shape[1]
     orders = _checked_orders(orders, K)
     M = len(orders)
     if sample_weight is not None and np.shape(sample_weight) != (X.shape[0], M):
-        raise ValueError(
+        raise ComitiaError(
             f"sample_weight has shape {np.shape(sample_weight)}, expected ({X.shape[0]}, {M}): "
             "a row for each row of X and a column for each chain"
         )
@@ -161,14 +162,14 @@ def predict_chains(
     costs nothing, so with decisions the walk follows the number of relevant labels, not K².
     """
     if method not in ("predict", "predict_proba"):
-        raise ValueError(f"method must be 'predict' or 'predict_proba', but is {method!r}")
+        raise ComitiaError(f"method must be 'predict' or 'predict_proba', but is {method!r}")
     X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
     if X.shape[1] != fit.coef.shape[2]:
-        raise ValueError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
+        raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
     chosen = range(len(fit.orders)) if members is None else members
     n, K = X.shape[0], fit.orders.shape[1]
     if fit.influence.shape != (len(fit.orders), K, K):
-        raise ValueError(f"influence has shape {fit.influence.shape}, expected {(len(fit.orders), K, K)}")
+        raise ComitiaError(f"influence has shape {fit.influence.shape}, expected {(len(fit.orders), K, K)}")
     probabilities = np.empty((len(chosen), n, K))
 
     def walk_chain(at: int) -> None:
@@ -188,10 +189,10 @@ def predict_chains(
 def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:
     array = np.asarray(orders)
     if array.ndim != 2 or array.shape[1] != K:
-        raise ValueError(f"orders have shape {array.shape}, expected (M, {K}): a permutation of the labels a row")
+        raise ComitiaError(f"orders have shape {array.shape}, expected (M, {K}): a permutation of the labels a row")
     wrong = np.flatnonzero((np.sort(array, axis=1) != np.arange(K)).any(axis=1))
     if len(wrong):
-        raise ValueError(f"row {wrong[0]} of orders is no permutation of 0..{K - 1}: {array[wrong[0]].tolist()}")
+        raise ComitiaError(f"row {wrong[0]} of orders is no permutation of 0..{K - 1}: {array[wrong[0]].tolist()}")
     return array.astype(np.int64)
 
 

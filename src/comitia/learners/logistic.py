@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from threadpoolctl import ThreadpoolController
 
+from comitia._errors import ComitiaError
 from comitia.learners._logistic_blocks import Problems
 from comitia.learners._logistic_kernels import CONVERGED
 
@@ -199,9 +200,9 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
     X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
     coef = np.asarray(coef, dtype=np.float64)
     if coef.ndim != 2 or coef.shape[1] != X.shape[1]:
-        raise ValueError(f"coef has shape {coef.shape}, but X has {X.shape[1]} features: expected (B, {X.shape[1]})")
+        raise ComitiaError(f"coef has shape {coef.shape}, but X has {X.shape[1]} features: expected (B, {X.shape[1]})")
     if np.shape(intercept) != coef.shape[:1]:
-        raise ValueError(f"intercept has shape {np.shape(intercept)}, expected {coef.shape[:1]}, the rows of coef")
+        raise ComitiaError(f"intercept has shape {np.shape(intercept)}, expected {coef.shape[:1]}, the rows of coef")
     with one_blas_thread():
         return sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64)))
 
@@ -298,9 +299,9 @@ def _warn_of_unsolved(fit: LogisticFit, target_of: Array, weight_of: Array, tol:
 def _checked_targets(targets: ArrayLike, n: int) -> NDArray[np.int8]:
     Y = np.asarray(targets)
     if Y.ndim != 2 or len(Y) != n:
-        raise ValueError(f"targets have shape {Y.shape}, expected ({n}, L): one row for each row of X")
+        raise ComitiaError(f"targets have shape {Y.shape}, expected ({n}, L): one row for each row of X")
     if not np.isin(Y, (0, 1)).all():
-        raise ValueError(f"targets must be 0 or 1, but hold {Y[~np.isin(Y, (0, 1))][0]}")
+        raise ComitiaError(f"targets must be 0 or 1, but hold {Y[~np.isin(Y, (0, 1))][0]}")
     return np.ascontiguousarray(Y, dtype=np.int8)
 
 
@@ -309,12 +310,12 @@ def _checked_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.floa
         return np.ones((n, 1))
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim != 2 or len(weights) != n:
-        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n}, W): one row for each row of X")
+        raise ComitiaError(f"sample_weight has shape {weights.shape}, expected ({n}, W): one row for each row of X")
     if not (np.isfinite(weights) & (weights >= 0)).all():
         wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
-        raise ValueError(f"sample_weight must be finite and not negative, but holds {wrong}")
+        raise ComitiaError(f"sample_weight must be finite and not negative, but holds {wrong}")
     if empty := [int(w) for w in np.flatnonzero(~weights.any(axis=0))]:
-        raise ValueError(f"columns {empty} of sample_weight give no row a positive weight")
+        raise ComitiaError(f"columns {empty} of sample_weight give no row a positive weight")
     return weights
 
 
@@ -324,17 +325,17 @@ def _checked_columns(
     if target_of is None and weight_of is None:
         return np.tile(np.arange(L), W), np.repeat(np.arange(W), L)
     if target_of is None or weight_of is None:
-        raise ValueError("target_of and weight_of must be given together, or neither")
+        raise ComitiaError("target_of and weight_of must be given together, or neither")
     columns = []
     for name, given, count in (("target_of", target_of, L), ("weight_of", weight_of, W)):
         index = np.asarray(given)
         if index.ndim != 1 or index.dtype.kind not in "iu":
-            raise ValueError(f"{name} must be a list of integers, but has shape {index.shape} and type {index.dtype}")
+            raise ComitiaError(f"{name} must be a list of integers, but has shape {index.shape} and type {index.dtype}")
         if index.size and not (index.min() >= 0 and index.max() < count):
-            raise ValueError(f"{name} must lie in [0, {count}), but holds values from {index.min()} to {index.max()}")
+            raise ComitiaError(f"{name} must lie in [0, {count}), but holds values from {index.min()} to {index.max()}")
         columns.append(index.astype(np.int64))
     if len(columns[0]) != len(columns[1]):
-        raise ValueError(f"target_of names {len(columns[0])} problems, weight_of {len(columns[1])}")
+        raise ComitiaError(f"target_of names {len(columns[0])} problems, weight_of {len(columns[1])}")
     return columns[0], columns[1]
 
 
@@ -343,11 +344,11 @@ def _checked_mask(mask: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.
         return None
     free = np.asarray(mask)
     if free.shape != shape or free.dtype != bool:
-        raise ValueError(f"mask must be boolean of shape {shape} (B, d), but is {free.dtype} of shape {free.shape}")
+        raise ComitiaError(f"mask must be boolean of shape {shape} (B, d), but is {free.dtype} of shape {free.shape}")
     return free
 
 
 def _check_positive(**parameters: float) -> None:
     for name, value in parameters.items():
         if not value > 0:
-            raise ValueError(f"{name} must be positive, but is {value!r}")
+            raise ComitiaError(f"{name} must be positive, but is {value!r}")

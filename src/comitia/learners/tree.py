@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from comitia._errors import ComitiaError
 from comitia._threads import over_slices
 from comitia.learners._tree_codes import FeatureCodes, encode, thresholds
 from comitia.learners._tree_export import export_graphviz, export_text
@@ -133,7 +134,7 @@ class MultiObjectiveTree:
         per_node = (self.feature, self.threshold, self.right, self.missing_left, self.impurity, self.weight)
         nodes = np.arange(self.n_nodes)
         if self.n_nodes == 0 or any(array.shape != nodes.shape for array in (*per_node, self.n_samples)):
-            raise ValueError("the arrays of a tree must have one entry for each node.")
+            raise ComitiaError("the arrays of a tree must have one entry for each node.")
         inner = ~self.is_leaf
         if not (
             (self.feature < self.n_features).all()
@@ -141,12 +142,12 @@ class MultiObjectiveTree:
             and (self.right[inner] < self.n_nodes).all()
             and np.array_equal(self.right[~inner], np.arange(self.n_leaves))
         ):
-            raise ValueError("a node of a tree must lead to later nodes by a feature that exists, or be a leaf.")
+            raise ComitiaError("a node of a tree must lead to later nodes by a feature that exists, or be a leaf.")
         self.labels.check(self.n_labels)
         if self.labelsets is not None:
             self.labelsets.check(self.n_labelsets)
             if len(self.labelsets.starts) != len(self.labels.starts):
-                raise ValueError("leaves must be as many for labelsets as for labels.")
+                raise ComitiaError("leaves must be as many for labelsets as for labels.")
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the number of the leaf that each row of X falls into."""
@@ -164,7 +165,7 @@ class MultiObjectiveTree:
     def leaf_labelsets(self) -> sparse.csr_array:
         """Return the weighted proportion of each labelset in each leaf, (n_leaves, U); rows sum to 1."""
         if self.labelsets is None:
-            raise ValueError("the leaves hold no labelsets; grow_trees(…, labelsets=…) keeps them.")
+            raise ComitiaError("the leaves hold no labelsets; grow_trees(…, labelsets=…) keeps them.")
         return self._proportions(self.labelsets, self.n_labelsets)
 
     def _proportions(self, table: LeafCounts, n_columns: int) -> sparse.csr_array:
@@ -281,7 +282,7 @@ def apply_trees(trees: Sequence[MultiObjectiveTree], X: ArrayLike | sparse.sparr
     X = check_features(X)
     n, d = X.shape
     if d != trees[0].n_features:
-        raise ValueError(f"X has {d} features, but the trees were grown on {trees[0].n_features}.")
+        raise ComitiaError(f"X has {d} features, but the trees were grown on {trees[0].n_features}.")
     leaves = np.empty((len(trees), n), np.int32)
 
     def walk_rows(rows: slice) -> None:
@@ -302,7 +303,7 @@ def mean_marginals(trees: Sequence[MultiObjectiveTree], leaves: NDArray[np.integ
     _check_trees(trees)
     for tree, its_leaves in zip(trees, leaves, strict=True):
         if its_leaves.size and not 0 <= its_leaves.min() <= its_leaves.max() < tree.n_leaves:
-            raise ValueError(
+            raise ComitiaError(
                 f"leaves must be numbers from 0 to {tree.n_leaves - 1} for a tree with {tree.n_leaves} leaves; "
                 f"got {its_leaves.min()} to {its_leaves.max()}."
             )
@@ -351,9 +352,9 @@ def _grow_tree(
 
 def _check_trees(trees: Sequence[MultiObjectiveTree]) -> None:
     if not trees:
-        raise ValueError("at least one tree is needed; got none.")
+        raise ComitiaError("at least one tree is needed; got none.")
     if len({(tree.n_features, tree.n_labels) for tree in trees}) > 1:
-        raise ValueError("the trees were grown on different numbers of features or labels.")
+        raise ComitiaError("the trees were grown on different numbers of features or labels.")
 
 
 def _over_blocks(work: Callable[[slice], None], n: int, width: int) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray, check_labels
 from comitia.relevance import LabelSets, Marginals, Relevance, Shared
-from comitia.relevance.base import FloatArray, LabelArray
-from comitia.relevance.labelsets import check_labels
 
 # Expectations over label sets compare labelings pairwise; this many label comparisons are held in memory at a time.
 _PAIRS_AT_ONCE = 1 << 22
@@ -37,7 +37,7 @@ class Loss(ABC):
         """
         y, h = check_labels(truth, "truth"), check_labels(labeling, "labeling")
         if y.shape != h.shape:
-            raise ValueError(f"truth and labeling must have one shape; got {y.shape} and {h.shape}.")
+            raise ComitiaError(f"truth and labeling must have one shape; got {y.shape} and {h.shape}.")
         return self._value(y, h)
 
     def minimise(self, relevance: Relevance) -> LabelArray:
@@ -52,7 +52,7 @@ class Loss(ABC):
         """Return the expected loss of predicting ``labeling`` under the belief, of shape (n,)."""
         h = check_labels(labeling, "labeling")
         if h.shape != (relevance.n_instances, relevance.n_labels):
-            raise ValueError(
+            raise ComitiaError(
                 f"labeling must have the relevance's shape {(relevance.n_instances, relevance.n_labels)};"
                 f" got {h.shape}."
             )
@@ -108,7 +108,7 @@ class Loss(ABC):
 
 def _as_marginals(relevance: Relevance) -> Marginals:
     if not isinstance(relevance, Marginals):
-        raise ValueError(f"expected a relevance (Marginals, LabelSets or Shared); got {type(relevance).__name__}.")
+        raise ComitiaError(f"expected a relevance (Marginals, LabelSets or Shared); got {type(relevance).__name__}.")
     return relevance
 
 
@@ -121,4 +121,4 @@ def overlap(y: LabelArray, h: LabelArray) -> tuple[NDArray[np.int64], NDArray[np
 def check_zero_division(value: float) -> None:
     """Hold a loss's ``zero_division`` to what scikit-learn means by it."""
     if not 0 <= value <= 1:
-        raise ValueError(f"zero_division must lie in [0, 1]; got {value}.")
+        raise ComitiaError(f"zero_division must lie in [0, 1]; got {value}.")

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray, check_labels, distinct_rows
 from comitia.losses.base import Loss
 from comitia.relevance import LabelSets
-from comitia.relevance.base import FloatArray, LabelArray
-from comitia.relevance.labelsets import check_labels, distinct_rows
 
 _ALL_UP_TO = 8
 
@@ -55,23 +55,23 @@ class CustomLoss(Loss):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ValueError(f"function must be a function of (truth, labeling); got {self.function!r}.")
+            raise ComitiaError(f"function must be a function of (truth, labeling); got {self.function!r}.")
         if not isinstance(self.candidates, str):
             rows = check_labels(self.candidates, "candidates")
             object.__setattr__(self, "candidates", tuple(map(tuple, rows.tolist())))
         elif self.candidates not in ("auto", "all", "support", "top-k"):
-            raise ValueError(
+            raise ComitiaError(
                 f"candidates must be 'auto', 'all', 'support', 'top-k' or labelings; got {self.candidates!r}."
             )
         if self.outcomes < 1:
-            raise ValueError(f"outcomes must be positive; got {self.outcomes}.")
+            raise ComitiaError(f"outcomes must be positive; got {self.outcomes}.")
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         values = np.asarray(self.function(y, h), dtype=np.float64)
         if values.shape != (len(y),):
-            raise ValueError(f"the loss function must return {len(y)} losses, one a row; got shape {values.shape}.")
+            raise ComitiaError(f"the loss function must return {len(y)} losses, one a row; got shape {values.shape}.")
         if not np.isfinite(values).all():
-            raise ValueError("the loss function must return finite losses.")
+            raise ComitiaError("the loss function must return finite losses.")
         return values
 
     def _minimise_marginals(self, p: FloatArray) -> LabelArray:
@@ -100,11 +100,11 @@ class CustomLoss(Loss):
         if not isinstance(self.candidates, str):
             given = np.array(self.candidates, np.int8)
             if given.shape[1] != K:
-                raise ValueError(f"candidates have {given.shape[1]} labels, the belief has {K}.")
+                raise ComitiaError(f"candidates have {given.shape[1]} labels, the belief has {K}.")
             return given
         if self.candidates == "all" or (self.candidates == "auto" and K <= _ALL_UP_TO):
             if K > 16:
-                raise ValueError(f"candidates='all' takes at most 16 labels; got {K}. Use 'auto' or name them.")
+                raise ComitiaError(f"candidates='all' takes at most 16 labels; got {K}. Use 'auto' or name them.")
             return all_labelings(K)
         rank = np.argsort(np.argsort(-marginals, kind="stable"), kind="stable")
         top = (rank < np.arange(K + 1)[:, None]).astype(np.int8)

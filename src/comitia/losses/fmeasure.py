@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_slices
 from comitia.losses import _independent, _joint
 from comitia.losses.base import Loss, check_zero_division, overlap
 from comitia.relevance import LabelSets
-from comitia.relevance.base import FloatArray, LabelArray
 
 # Beyond this many grid points a label, evaluating sizes one by one is cheaper.
 _FINEST_GRID = 32
@@ -61,7 +62,7 @@ class FMeasure(Loss):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.beta) and self.beta > 0):
-            raise ValueError(f"beta must be finite and positive; got {self.beta}.")
+            raise ComitiaError(f"beta must be finite and positive; got {self.beta}.")
         check_zero_division(self.zero_division)
 
     def given_some_label(self) -> Loss:

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray
 from comitia.losses.base import Loss
 from comitia.relevance import LabelSets
-from comitia.relevance.base import FloatArray, LabelArray
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,16 @@ class Hamming(Loss):
         for name in ("false_positive", "false_negative"):
             cost = np.asarray(getattr(self, name), dtype=np.float64)
             if cost.ndim > 1 or not (np.isfinite(cost).all() and (cost >= 0).all()):
-                raise ValueError(
+                raise ComitiaError(
                     f"{name} must be a finite cost that is not negative, or one for each label;"
                     f" got {getattr(self, name)!r}."
                 )
             if cost.ndim == 1:
                 object.__setattr__(self, name, tuple(cost.tolist()))
         if not (np.add(*np.broadcast_arrays(self.false_positive, self.false_negative)) > 0).all():
-            raise ValueError("a label for which both costs are zero has no threshold: give one of them a cost.")
+            raise ComitiaError("a label for which both costs are zero has no threshold: give one of them a cost.")
         if self.ties not in ("irrelevant", "relevant"):
-            raise ValueError(f"ties must be 'irrelevant' or 'relevant'; got {self.ties!r}.")
+            raise ComitiaError(f"ties must be 'irrelevant' or 'relevant'; got {self.ties!r}.")
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         fp, fn = self._costs(y.shape[1])
@@ -82,5 +83,5 @@ class Hamming(Loss):
         costs = np.asarray(self.false_positive, dtype=np.float64), np.asarray(self.false_negative, dtype=np.float64)
         for cost, name in zip(costs, ("false_positive", "false_negative"), strict=True):
             if cost.ndim and len(cost) != n_labels:
-                raise ValueError(f"{name} has {len(cost)} costs for {n_labels} labels.")
+                raise ComitiaError(f"{name} has {len(cost)} costs for {n_labels} labels.")
         return costs

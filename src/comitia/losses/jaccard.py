@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_slices
 from comitia.losses import _independent, _joint
 from comitia.losses.base import Loss, check_zero_division, overlap
 from comitia.relevance import LabelSets
-from comitia.relevance.base import FloatArray, LabelArray
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Jaccard(Loss):
     def __post_init__(self) -> None:
         check_zero_division(self.zero_division)
         if not 0 <= self.exact_labels <= 24:
-            raise ValueError(f"exact_labels must lie in 0..24; got {self.exact_labels}.")
+            raise ComitiaError(f"exact_labels must lie in 0..24; got {self.exact_labels}.")
 
     def given_some_label(self) -> Loss:
         """Return the loss that gives an empty labeling nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from comitia._errors import ComitiaError
 from comitia.losses.base import Loss
 from comitia.losses.custom import CustomLoss
 from comitia.losses.fmeasure import FMeasure
@@ -41,12 +42,12 @@ def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:
     """
     if isinstance(loss, Loss):
         if parameters:
-            raise ValueError(f"parameters go with a name: {loss!r} has its own; got {sorted(parameters)} as well.")
+            raise ComitiaError(f"parameters go with a name: {loss!r} has its own; got {sorted(parameters)} as well.")
         return loss
     if isinstance(loss, str):
         if loss not in LOSSES:
-            raise ValueError(f"unknown loss {loss!r}: expected one of {', '.join(map(repr, LOSSES))}.")
+            raise ComitiaError(f"unknown loss {loss!r}: expected one of {', '.join(map(repr, LOSSES))}.")
         return LOSSES[loss](**parameters)
     if callable(loss):
         return CustomLoss(loss, **parameters)
-    raise ValueError(f"loss must be a name, a Loss or a function of (truth, labeling); got {loss!r}.")
+    raise ComitiaError(f"loss must be a name, a Loss or a function of (truth, labeling); got {loss!r}.")

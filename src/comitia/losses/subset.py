@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_slices
 from comitia.losses import _joint
 from comitia.losses.base import Loss
 from comitia.relevance import LabelSets
-from comitia.relevance.base import FloatArray, LabelArray
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, index_patterns, pack, unpack
 from comitia._threads import over_slices
 from comitia.relevance import _kernels
-from comitia.relevance.base import FloatArray
-from comitia.relevance.labelsets import LabelSets, pack, unpack
+from comitia.relevance.labelsets import LabelSets
 
 
 def votes(labelings: ArrayLike | Iterable[ArrayLike], weights: ArrayLike | None = None) -> LabelSets:
@@ -51,17 +52,17 @@ def votes(labelings: ArrayLike | Iterable[ArrayLike], weights: ArrayLike | None 
 
 def _packed_votes(labelings: ArrayLike | Iterable[ArrayLike]) -> tuple[NDArray[np.uint64], int]:
     if isinstance(labelings, np.ndarray) and labelings.ndim != 3:
-        raise ValueError(f"labelings must have shape (M, n, K); got shape {labelings.shape}.")
+        raise ComitiaError(f"labelings must have shape (M, n, K); got shape {labelings.shape}.")
     shape: tuple[int, ...] | None = None
     packed = []
     for m, labeling in enumerate(labelings):  # type: ignore[arg-type]  # ArrayLike of three dimensions is iterable
         labels = np.asarray(labeling)
         shape = shape or labels.shape
         if labels.shape != shape:
-            raise ValueError(f"member {m} has labelings of shape {labels.shape}, member 0 of shape {shape}.")
+            raise ComitiaError(f"member {m} has labelings of shape {labels.shape}, member 0 of shape {shape}.")
         packed.append(pack(labels, f"the labelings of member {m}"))
     if shape is None:
-        raise ValueError("there are no votes: at least one member is needed.")
+        raise ComitiaError("there are no votes: at least one member is needed.")
     return np.stack(packed), shape[1]
 
 
@@ -71,13 +72,13 @@ def check_member_weights(weights: ArrayLike | None, n_members: int, n_instances:
         return np.ones((n_members, 1))
     mass = np.asarray(weights, dtype=np.float64)
     if mass.shape not in ((n_members,), (n_members, n_instances)):
-        raise ValueError(
+        raise ComitiaError(
             f"weights must have one entry for each of {n_members} members, or for each member and each of"
             f" {n_instances} instances; got shape {mass.shape}."
         )
     mass = mass.reshape(n_members, -1)
     if not (np.isfinite(mass).all() and (mass >= 0).all() and (mass.sum(axis=0) > 0).all()):
-        raise ValueError("weights must be finite, not negative, and not all zero for an instance.")
+        raise ComitiaError("weights must be finite, not negative, and not all zero for an instance.")
     return mass
 
 
@@ -91,7 +92,7 @@ def _count(packed: NDArray[np.uint64], mass: FloatArray, n_labels: int) -> Label
     over_slices(group, n)
     lengths, patterns, data = map(np.concatenate, zip(*(parts[start] for start in sorted(parts)), strict=True))
     columns = np.empty(len(patterns), np.int32)
-    distinct = _kernels.index_patterns(patterns, columns)
+    distinct = index_patterns(patterns, columns)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     weights = csr_array((data, columns, indptr), shape=(n, len(distinct)))
     total = mass.sum(axis=0)

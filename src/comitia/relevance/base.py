@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-LabelArray = NDArray[np.int8]
-IntArray = NDArray[np.intp]
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray
 
 
 class Relevance(ABC):
@@ -77,11 +76,11 @@ class Shared(Relevance):
     def __post_init__(self) -> None:
         index = np.asarray(self.index)
         if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
-            raise ValueError(
+            raise ComitiaError(
                 f"index must be a one-dimensional array of integers; got {index.dtype}, shape {index.shape}."
             )
         if index.size and not (index.min() >= 0 and index.max() < self.of.n_instances):
-            raise ValueError(
+            raise ComitiaError(
                 f"index must lie in 0..{self.of.n_instances - 1}; it runs from {index.min()} to {index.max()}."
             )
         object.__setattr__(self, "index", index.astype(np.intp, copy=False))

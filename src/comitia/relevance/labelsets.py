@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from comitia._threads import over_slices
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows, index_patterns, pack
 from comitia.relevance import _kernels
-from comitia.relevance.base import FloatArray, IntArray, LabelArray, Relevance
+from comitia.relevance.base import Relevance
 
 _SUM_TOLERANCE = 1e-9
 
@@ -51,25 +52,25 @@ class LabelSets(Relevance):
         table = check_labels(self.table, "table")
         weights = csr_array(self.weights, dtype=np.float64)
         if weights.shape[1] != len(table):
-            raise ValueError(
+            raise ComitiaError(
                 f"weights must have a column for each of the {len(table)} rows of table; got {weights.shape[1]}."
             )
         if len(np.unique(pack(table), axis=0)) < len(table):
-            raise ValueError("table must hold each labeling once; some rows are equal.")
+            raise ComitiaError("table must hold each labeling once; some rows are equal.")
         if not (np.isfinite(weights.data).all() and (weights.data >= 0).all()):
-            raise ValueError("weights must be finite and not negative.")
+            raise ComitiaError("weights must be finite and not negative.")
         total = np.asarray(self.total, dtype=np.float64)
         if total.ndim not in (0, 1) or (total.ndim == 1 and len(total) != weights.shape[0]):
-            raise ValueError(
+            raise ComitiaError(
                 f"total must be a number or hold one for each of {weights.shape[0]} instances; got shape {total.shape}."
             )
         if not (np.isfinite(total).all() and (total > 0).all()):
-            raise ValueError("total must be finite and positive.")
+            raise ComitiaError("total must be finite and positive.")
         sums = weights.sum(axis=1)
         wrong = np.flatnonzero(np.abs(sums - total) > _SUM_TOLERANCE * total)
         if wrong.size:
             row = wrong[0]
-            raise ValueError(
+            raise ComitiaError(
                 f"the weights of an instance must sum to {np.broadcast_to(total, sums.shape)[row]:g};"
                 f" those of instance {row} sum to {sums[row]:.12g}."
             )
@@ -101,15 +102,15 @@ class LabelSets(Relevance):
             labelings.append(check_labels(instance, f"the labelings of instance {i}"))
             weights.append(np.asarray(mass, dtype=np.float64))
             if weights[i].shape != (len(labelings[i]),):
-                raise ValueError(
+                raise ComitiaError(
                     f"instance {i} has {len(labelings[i])} labelings and weights of shape {weights[i].shape}."
                 )
             if labelings[i].shape[1] != labelings[0].shape[1]:
-                raise ValueError(
+                raise ComitiaError(
                     f"instance {i} has {labelings[i].shape[1]} labels, instance 0 has {labelings[0].shape[1]}."
                 )
         if not labelings:
-            raise ValueError("rows is empty: the number of labels is not known.")
+            raise ComitiaError("rows is empty: the number of labels is not known.")
         stacked = np.concatenate(labelings)
         indptr = np.concatenate([[0], np.cumsum([len(w) for w in weights])])
         table, columns = distinct_rows(stacked)
@@ -141,7 +142,7 @@ class LabelSets(Relevance):
         weights = self.weights
         _kernels.fingerprint_rows(weights.indptr, weights.indices, weights.data, total, fingerprints)
         place = np.empty(self.n_instances, np.int32)
-        first = _kernels.index_patterns(fingerprints, place)
+        first = index_patterns(fingerprints, place)
         return self if len(first) == self.n_instances else self.take(first), place.astype(np.intp)
 
     def label_lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -153,57 +154,6 @@ class LabelSets(Relevance):
     def take(self, rows: IntArray) -> LabelSets:
         total = self.total if np.ndim(self.total) == 0 else np.asarray(self.total)[rows]
         return self._trusted(table=self.table, weights=self.weights[rows], total=total)
-
-
-def check_labels(labels: ArrayLike, name: str) -> LabelArray:
-    """Return a 0/1 array of shape (m, K) as C-ordered int8, or say what is wrong with it."""
-    array = np.asarray(labels)
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(f"{name} must have shape (m, K) with K ≥ 1; got shape {array.shape}.")
-    if array.dtype == np.int8:
-        binary = not array.size or bool(array.view(np.uint8).max() <= 1)
-    else:
-        binary = array.dtype.kind in "fiub" and bool(np.isin(array, (0, 1)).all())
-    if not binary:
-        raise ValueError(f"{name} must hold 0 and 1 only; got {_first_other(array)}.")
-    return np.ascontiguousarray(array, dtype=np.int8)
-
-
-def _first_other(array: NDArray[np.generic]) -> str:
-    if array.dtype.kind not in "fiub":
-        return f"an array of {array.dtype}"
-    row, column = np.argwhere(~np.isin(array, (0, 1)))[0]
-    return f"{array[row, column]} in row {row}, column {column}"
-
-
-def pack(labels: ArrayLike, name: str = "labels") -> NDArray[np.uint64]:
-    """Return labelings of shape (m, K) as 64-bit words of shape (m, ceil(K / 64)), checked on the way."""
-    array = np.asarray(labels)
-    if array.dtype != np.int8 or array.ndim != 2 or array.shape[1] == 0 or not array.flags.c_contiguous:
-        array = check_labels(array, name)
-    words = np.empty((len(array), -(-array.shape[1] // 64)), np.uint64)
-    binary = []
-
-    def fill(rows: slice) -> None:
-        binary.append(_kernels.pack_rows(array[rows].view(np.uint8), words[rows]))
-
-    over_slices(fill, len(array), at_least=16384)
-    if not all(binary):
-        check_labels(array, name)
-    return words
-
-
-def unpack(words: NDArray[np.uint64], n_labels: int) -> LabelArray:
-    """Return the labelings that :func:`pack` packed."""
-    bits = np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), axis=1, count=n_labels, bitorder="little")
-    return bits.view(np.int8)
-
-
-def distinct_rows(labels: LabelArray) -> tuple[LabelArray, NDArray[np.int32]]:
-    """Return the distinct labelings, in the order in which they first occur, and the place of each row among them."""
-    place = np.empty(len(labels), np.int32)
-    first = _kernels.index_patterns(pack(labels), place)
-    return labels[first], place
 
 
 def merge_rows(indptr: IntArray, columns: NDArray[np.int32], data: FloatArray, width: int) -> csr_array:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from comitia.relevance.base import FloatArray, IntArray, Relevance
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray
+from comitia.relevance.base import Relevance
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +35,13 @@ class Marginals(Relevance):
     def __post_init__(self) -> None:
         p = np.asarray(self.p)
         if p.ndim != 2 or p.shape[1] == 0:
-            raise ValueError(f"p must have shape (n, K) with K ≥ 1; got shape {p.shape}.")
+            raise ComitiaError(f"p must have shape (n, K) with K ≥ 1; got shape {p.shape}.")
         if p.dtype.kind not in "fiub":
-            raise ValueError(f"p must hold real numbers; got an array of {p.dtype}.")
+            raise ComitiaError(f"p must hold real numbers; got an array of {p.dtype}.")
         p = np.ascontiguousarray(p, dtype=np.float64)
         if p.size and not (p.min() >= 0 and p.max() <= 1):
             row, column = np.argwhere(~((p >= 0) & (p <= 1)))[0]
-            raise ValueError(
+            raise ComitiaError(
                 f"p must hold probabilities in [0, 1]; got {p[row, column]} for instance {row}, label {column}."
             )
         object.__setattr__(self, "p", p)

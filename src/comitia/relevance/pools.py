@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, distinct_rows
 from comitia.relevance.ballots import check_member_weights
-from comitia.relevance.base import FloatArray, Relevance, Shared
-from comitia.relevance.labelsets import LabelSets, distinct_rows, merge_rows
+from comitia.relevance.base import Relevance, Shared
+from comitia.relevance.labelsets import LabelSets, merge_rows
 from comitia.relevance.marginals import Marginals
 
 
@@ -78,7 +80,7 @@ class LogOdds(Pool):
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < 0.5:
-            raise ValueError(f"epsilon must lie between 0 and 1/2; got {self.epsilon}.")
+            raise ComitiaError(f"epsilon must lie between 0 and 1/2; got {self.epsilon}.")
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         first, weighted = _weighted(members, weights)
@@ -124,11 +126,11 @@ class TrimmedMean(Pool):
 
     def __post_init__(self) -> None:
         if not 0 <= self.share < 0.5:
-            raise ValueError(f"share must lie in [0, 1/2); got {self.share}.")
+            raise ComitiaError(f"share must lie in [0, 1/2); got {self.share}.")
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         if weights is not None:
-            raise ValueError("a trimmed mean takes no member weights: use the pool 'mean' or 'log_odds'.")
+            raise ComitiaError("a trimmed mean takes no member weights: use the pool 'mean' or 'log_odds'.")
         stack, _ = _stacked(members, None)
         left_out = int(self.share * len(stack))
         stack.sort(axis=0)
@@ -156,7 +158,7 @@ class Mixture(Pool):
         for member, weight in weighted:
             sets = member.spelled_out() if isinstance(member, Shared) else member
             if not isinstance(sets, LabelSets):
-                raise ValueError(
+                raise ComitiaError(
                     "a mixture needs members that give label sets; member"
                     f" {len(parts)} gives {type(sets).__name__}. Use an aggregation that works on marginals."
                 )
@@ -197,7 +199,7 @@ def _weighted(
     rest = iter(members)
     first = next(rest, None)
     if first is None:
-        raise ValueError("there is nothing to pool: at least one member is needed.")
+        raise ComitiaError("there is nothing to pool: at least one member is needed.")
     shape = (first.n_instances, first.n_labels)
     mass = None if weights is None else check_member_weights(weights, len(np.asarray(weights)), shape[0])
 
@@ -205,14 +207,14 @@ def _weighted(
         count = 0
         for weight, member in zip(repeat(np.ones(1)) if mass is None else mass, chain([first], rest), strict=False):
             if (member.n_instances, member.n_labels) != shape:
-                raise ValueError(
+                raise ComitiaError(
                     f"members must agree in shape: member 0 has (n, K) = {shape},"
                     f" member {count} has {(member.n_instances, member.n_labels)}."
                 )
             count += 1
             yield member, weight[:, None]
         if mass is not None and (count < len(mass) or next(rest, None) is not None):
-            raise ValueError(f"weights must have one entry for each member; got {len(mass)} for another number.")
+            raise ComitiaError(f"weights must have one entry for each member; got {len(mass)} for another number.")
 
     return first, pairs()
 
@@ -244,5 +246,5 @@ def get_pool(pool: str | Pool) -> Pool:
     if isinstance(pool, Pool):
         return pool
     if pool not in POOLS:
-        raise ValueError(f"unknown pool {pool!r}: expected a Pool or one of {', '.join(map(repr, POOLS))}.")
+        raise ComitiaError(f"unknown pool {pool!r}: expected a Pool or one of {', '.join(map(repr, POOLS))}.")
     return POOLS[pool]

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from comitia import statistics
+from comitia._errors import ComitiaError
 from comitia.report.presentation import Measure, in_order, measure, method_name
 
 __all__ = ["DECIMALS", "ROW_COLUMNS", "Block", "blocks", "checked_rows", "chosen", "curve"]
@@ -183,16 +184,16 @@ def checked_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """
     missing = [column for column in ROW_COLUMNS if column not in rows.columns]
     if missing:
-        raise ValueError(f"rows lack the column(s) {', '.join(missing)}: expected {', '.join(ROW_COLUMNS)}")
+        raise ComitiaError(f"rows lack the column(s) {', '.join(missing)}: expected {', '.join(ROW_COLUMNS)}")
     if rows.empty:
-        raise ValueError("rows is empty: there is nothing to report")
+        raise ComitiaError("rows is empty: there is nothing to report")
     outside = ~rows["value"].between(0, 1)
     if outside.any():
         row = rows[outside].iloc[0]
-        raise ValueError(f"value {row['value']} in row {_described(row)}: expected a loss from 0 to 1")
+        raise ComitiaError(f"value {row['value']} in row {_described(row)}: expected a loss from 0 to 1")
     double = rows.duplicated(_KEY)
     if double.any():
-        raise ValueError(f"rows hold {_described(rows[double].iloc[0])} more than once")
+        raise ComitiaError(f"rows hold {_described(rows[double].iloc[0])} more than once")
     pools = rows["pool"].fillna("").astype(str)
     methods = [method_name(*names) for names in zip(rows["aggregation"], pools, strict=True)]
     return rows.assign(method=methods)
@@ -203,7 +204,7 @@ def chosen(column: str, names: Iterable[str], rows: pd.DataFrame) -> list[str]:
     present = list(rows[column].unique())
     for name in names:
         if name not in present:
-            raise ValueError(f"no rows with {column} {name!r}: there are {', '.join(map(repr, present))}")
+            raise ComitiaError(f"no rows with {column} {name!r}: there are {', '.join(map(repr, present))}")
     return list(names)
 
 
@@ -218,7 +219,7 @@ def curve(rows: pd.DataFrame, method: str, shown: Measure) -> tuple[NDArray[np.i
 def _common_size(ensemble: str, rows: pd.DataFrame) -> int:
     largest = rows.groupby("dataset", sort=False)["size"].max()
     if largest.nunique() > 1:
-        raise ValueError(
+        raise ComitiaError(
             f"{ensemble!r} has {largest.max()} members on {largest.idxmax()!r} but {largest.min()} on "
             f"{largest.idxmin()!r}: expected one largest size, or the datasets cannot be compared"
         )
@@ -233,7 +234,7 @@ def _block(ensemble: str, shown: Measure, size: int, rows: pd.DataFrame, paper: 
         partly = table.isna().any() & table.notna().any()
         if partly.any():
             lacking = partly[partly].index[0]
-            raise ValueError(
+            raise ComitiaError(
                 f"{lacking!r} lacks folds on dataset {name!r} ({ensemble}, {shown.loss}) that other aggregations "
                 f"have: expected the same {len(table)} folds for all"
             )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from comitia._errors import ComitiaError
 from comitia.report.presentation import measure
 
 __all__ = ["read_paper"]
@@ -30,7 +31,7 @@ def read_paper(path: str | Path) -> pd.DataFrame:
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     missing = {"metric", "aggregation", "dataset", "value_percent"} - set(table.columns)
     if missing:
-        raise ValueError(f"{path} lacks the column(s) {', '.join(sorted(missing))}")
+        raise ComitiaError(f"{path} lacks the column(s) {', '.join(sorted(missing))}")
     table = table.rename(columns={"metric": "loss", "ensemble_size": "size"})
     if "ensemble" not in table:
         table["ensemble"] = "emodt"

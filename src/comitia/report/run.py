@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from comitia._errors import ComitiaError
 from comitia.report.blocks import checked_rows
 from comitia.report.figures.segments import SevenSegments
 
@@ -48,10 +49,10 @@ class Run:
         checked_rows(self.rows)
         for position, dataset in enumerate(self.datasets):
             if "name" not in dataset:
-                raise ValueError(f"datasets[{position}] has no name: {dict(dataset)!r}")
+                raise ComitiaError(f"datasets[{position}] has no name: {dict(dataset)!r}")
             names, frequencies = dataset.get("label_names", ()), dataset.get("label_frequencies", ())
             if len(names) != len(frequencies):
-                raise ValueError(
+                raise ComitiaError(
                     f"dataset {dataset['name']!r} has {len(names)} label_names but {len(frequencies)} "
                     "label_frequencies: expected one frequency for each label"
                 )

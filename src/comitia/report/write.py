@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from comitia.experiments.files import write_text
+from comitia._files import write_text
 from comitia.report import figures
 from comitia.report.blocks import blocks
 from comitia.report.html import DISPLAYED_DIGITS, page

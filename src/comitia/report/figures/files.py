@@ -7,7 +7,8 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from comitia.experiments.files import whole_file
+from comitia._errors import ComitiaError
+from comitia._files import whole_file
 
 __all__ = ["as_svg", "save"]
 
@@ -35,7 +36,7 @@ def save(figure: Figure, target: str | Path, formats: Sequence[str] = ("svg", "p
     """
     unknown = [name for name in formats if name not in _METADATA]
     if unknown:
-        raise ValueError(f"formats has {unknown[0]!r}: expected some of {', '.join(_METADATA)}")
+        raise ComitiaError(f"formats has {unknown[0]!r}: expected some of {', '.join(_METADATA)}")
     target = Path(target)
     written = [target.with_name(f"{target.name}.{name}") for name in formats]
     for name, path in zip(formats, written, strict=True):

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from comitia import statistics
+from comitia._errors import ComitiaError
 from comitia.report.blocks import Block, blocks
 from comitia.report.figures.look import INK, MUTED, SMALL, TEXT, TITLE, quiet
 from comitia.report.presentation import in_order, shortened, style, title
@@ -36,7 +37,7 @@ def critical_difference(rows: pd.DataFrame, *, ensemble: str, loss: str, alpha: 
     (block,) = blocks(rows, ensembles=[ensemble], losses=[loss])
     count, datasets = len(block.methods), int(block.complete.sum())
     if count < 2 or datasets < 2:
-        raise ValueError(
+        raise ComitiaError(
             f"{ensemble!r} has {count} aggregation(s) that differ on {datasets} complete dataset(s) under {loss!r}: "
             "expected two of each or more"
         )

@@ -11,6 +11,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike, NDArray
 
+from comitia._errors import ComitiaError
 from comitia.report.figures.look import INK, MUTED, SMALL, TEXT
 from comitia.report.presentation import title
 
@@ -57,13 +58,13 @@ class SevenSegments:
     def __post_init__(self) -> None:
         n = len(np.asarray(self.images))
         if np.shape(self.images) != (n, 8, 8) or n == 0:
-            raise ValueError(f"images has shape {np.shape(self.images)}: expected (n, 8, 8) with n of 1 or more")
+            raise ComitiaError(f"images has shape {np.shape(self.images)}: expected (n, 8, 8) with n of 1 or more")
         if not self.labelings:
-            raise ValueError("labelings is empty: expected at least one aggregation")
+            raise ComitiaError("labelings is empty: expected at least one aggregation")
         for name, value in {"truth": self.truth, **self.labelings}.items():
             array = np.asarray(value)
             if array.shape != (n, 7) or not np.isin(array, (0, 1)).all():
-                raise ValueError(f"{name} has shape {array.shape}: expected zeros and ones of shape ({n}, 7)")
+                raise ComitiaError(f"{name} has shape {array.shape}: expected zeros and ones of shape ({n}, 7)")
 
     def most_disputed(self, count: int) -> "SevenSegments":
         """Keep the digits on which the aggregations' displays differ most, in their order."""

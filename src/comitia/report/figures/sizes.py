@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from comitia._errors import ComitiaError
 from comitia.report.blocks import checked_rows, chosen, curve
 from comitia.report.figures.look import INK, MUTED, SMALL, TEXT, TITLE, handle, line_look, quiet
 from comitia.report.presentation import Measure, in_order, measure, shortened
@@ -44,7 +45,7 @@ def ensemble_sizes(
     rows = checked_rows(rows)
     rows = rows[rows["ensemble"].isin(chosen("ensemble", [ensemble], rows))]
     if rows["size"].nunique() < 2:
-        raise ValueError(f"rows of {ensemble!r} have one size, {rows['size'].iloc[0]}: a curve needs two or more")
+        raise ComitiaError(f"rows of {ensemble!r} have one size, {rows['size'].iloc[0]}: a curve needs two or more")
     names = list(rows["dataset"].unique()) if datasets is None else chosen("dataset", datasets, rows)
     wanted = in_order(rows["loss"]) if losses is None else chosen("loss", losses, rows)
     methods = in_order(rows["method"])

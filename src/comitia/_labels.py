@@ -1,0 +1,135 @@
+"""Label matrices, which every layer holds: how they are checked, packed into bits and told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from comitia._errors import ComitiaError
+from comitia._threads import over_slices
+
+FloatArray = NDArray[np.float64]
+LabelArray = NDArray[np.int8]
+IntArray = NDArray[np.intp]
+
+
+def check_labels(labels: ArrayLike, name: str) -> LabelArray:
+    """Return a 0/1 array of shape (m, K) as C-ordered int8, or say what is wrong with it."""
+    array = np.asarray(labels)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ComitiaError(f"{name} must have shape (m, K) with K ≥ 1; got shape {array.shape}.")
+    if array.dtype == np.int8:
+        binary = not array.size or bool(array.view(np.uint8).max() <= 1)
+    else:
+        binary = array.dtype.kind in "fiub" and bool(np.isin(array, (0, 1)).all())
+    if not binary:
+        raise ComitiaError(f"{name} must hold 0 and 1 only; got {_first_other(array)}.")
+    return np.ascontiguousarray(array, dtype=np.int8)
+
+
+def _first_other(array: NDArray[np.generic]) -> str:
+    if array.dtype.kind not in "fiub":
+        return f"an array of {array.dtype}"
+    row, column = np.argwhere(~np.isin(array, (0, 1)))[0]
+    return f"{array[row, column]} in row {row}, column {column}"
+
+
+def pack(labels: ArrayLike, name: str = "labels") -> NDArray[np.uint64]:
+    """Return labelings of shape (m, K) as 64-bit words of shape (m, ceil(K / 64)), checked on the way."""
+    array = np.asarray(labels)
+    if array.dtype != np.int8 or array.ndim != 2 or array.shape[1] == 0 or not array.flags.c_contiguous:
+        array = check_labels(array, name)
+    words = np.empty((len(array), -(-array.shape[1] // 64)), np.uint64)
+    binary = []
+
+    def fill(rows: slice) -> None:
+        binary.append(pack_rows(array[rows].view(np.uint8), words[rows]))
+
+    over_slices(fill, len(array), at_least=16384)
+    if not all(binary):
+        check_labels(array, name)
+    return words
+
+
+def unpack(words: NDArray[np.uint64], n_labels: int) -> LabelArray:
+    """Return the labelings that :func:`pack` packed."""
+    bits = np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), axis=1, count=n_labels, bitorder="little")
+    return bits.view(np.int8)
+
+
+def distinct_rows(labels: LabelArray) -> tuple[LabelArray, NDArray[np.int32]]:
+    """Return the distinct labelings, in the order in which they first occur, and the place of each row among them."""
+    place = np.empty(len(labels), np.int32)
+    first = index_patterns(pack(labels), place)
+    return labels[first], place
+
+
+@njit(cache=True, nogil=True)
+def pack_rows(labels: Any, words: Any) -> bool:
+    """Pack rows of 0/1 bytes (m, K) into words (m, ceil(K / 64)), label k as bit k; return whether all were 0 or 1.
+
+    Eight bytes at a time: multiplied by the magic number, byte b of a word of 0/1 bytes arrives at bit 56 + b.
+    """
+    m, K = labels.shape
+    others = np.uint64(0)
+    for r in range(m):
+        row = labels[r]
+        for w in range(words.shape[1]):
+            word = np.uint64(0)
+            for start in range(64 * w, min(64 * w + 64, K), 8):
+                eight = np.uint64(0)
+                if start + 8 <= K:
+                    for b in range(8):
+                        eight |= np.uint64(row[start + b]) << np.uint64(8 * b)
+                else:
+                    for b in range(K - start):
+                        eight |= np.uint64(row[start + b]) << np.uint64(8 * b)
+                others |= eight
+                word |= ((eight * np.uint64(0x0102040810204080)) >> np.uint64(56)) << np.uint64(start - 64 * w)
+            words[r, w] = word
+    binary: bool = (others & ~np.uint64(0x0101010101010101)) == 0
+    return binary
+
+
+@njit(cache=True, nogil=True)
+def index_patterns(words: Any, place: Any) -> Any:
+    """Number the distinct rows of ``words`` (m, W) in the order of their first occurrence.
+
+    ``place[r]`` becomes the number of row r; the rows where each number first occurs are returned.  Open addressing
+    with linear probing; the numbering does not depend on the hash.
+    """
+    m, W = words.shape
+    bits = 4
+    while (1 << bits) < 2 * m:
+        bits += 1
+    slots = np.full(1 << bits, -1, np.int32)
+    mask = (1 << bits) - 1
+    first = np.empty(m, np.int64)
+    found = 0
+    for r in range(m):
+        h = np.uint64(0)
+        for w in range(W):
+            h = (h ^ words[r, w]) * np.uint64(0x9E3779B97F4A7C15)
+            h ^= h >> np.uint64(29)
+        slot = np.int64(h >> np.uint64(64 - bits)) & mask
+        while True:
+            number = slots[slot]
+            if number < 0:
+                slots[slot] = found
+                first[found] = r
+                place[r] = found
+                found += 1
+                break
+            same = True
+            for w in range(W):
+                if words[first[number], w] != words[r, w]:
+                    same = False
+                    break
+            if same:
+                place[r] = number
+                break
+            slot = (slot + 1) & mask
+    return first[:found].copy()
