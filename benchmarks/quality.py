@@ -23,7 +23,7 @@ from benchmarks.case import DATA, Case
 from comitia import EBRClassifier, ECCClassifier, EMODTClassifier, decide
 from comitia.datasets import Dataset, fetch_dataset
 from comitia.losses import get_loss
-from comitia.relevance import Marginals
+from comitia.relevance import Marginals, Observed
 
 DATASETS = ("cal500", "emotions", "scene", "yeast", "flags", "medical", "bibtex")
 LOSSES = ("hamming", "subset01", "f1")
@@ -91,10 +91,11 @@ def forest_losses(
     known, new = (X.toarray() if issparse(X) else X for X in map(numbers, (known, new)))
     settings = {name: getattr(ours, name) for name in ("max_features", "min_samples_leaf")}
     forest = RandomForestRegressor(members, random_state=seed, **settings).fit(known, Y)
-    beliefs = [Marginals(np.clip(tree.predict(new), 0, 1)) for tree in forest.estimators_]
+    observed = Observed.of(Y)
+    beliefs = [Marginals(np.clip(tree.predict(new), 0, 1), observed) for tree in forest.estimators_]
     found = []
     for name in LOSSES:
-        labeling = decide(beliefs, ours.decisive(name))
+        labeling = decide(beliefs, name)
         found.append(float(get_loss(name).value(truth, labeling).mean()))
     return found
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from comitia.losses import CustomLoss, FMeasure, Hamming, Jaccard, Loss, SubsetZeroOne
-from comitia.relevance import LabelSets, Marginals, Relevance
+from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance
 
 
 def labelings(n_labels: int) -> list[tuple[int, ...]]:
@@ -51,6 +51,10 @@ def distribution(relevance: Relevance, i: int) -> np.ndarray:
     if isinstance(relevance, Marginals):
         p = relevance.p[i]
         return np.array([np.prod([q if b else 1 - q for q, b in zip(p, y, strict=True)]) for y in every])
+    if isinstance(relevance, NonEmptyMarginals):
+        some = distribution(Marginals(relevance.q), i)
+        some[every.index((0,) * relevance.n_labels)] = 0
+        return some / some.sum()
     assert isinstance(relevance, LabelSets)
     row = relevance.weights.toarray()[i] / np.broadcast_to(relevance.total, relevance.n_instances)[i]
     belief = dict(zip(map(tuple, relevance.table.tolist()), row, strict=True))

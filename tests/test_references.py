@@ -89,7 +89,7 @@ def test_merging_adds_repeated_columns_where_they_first_stood():
 
 def test_label_set_sums_equal_a_matrix_product():
     table = RNG.integers(0, 2, (9, 5)).astype(np.int8)
-    sets = LabelSets._trusted(table=table, weights=votes(RNG.integers(0, 2, (4, 30, 3))).weights, total=4.0)
+    sets = LabelSets.unchecked(table=table, weights=votes(RNG.integers(0, 2, (4, 30, 3))).weights, total=4.0)
     out = np.zeros((30, 5))
     _kernels.add_labelsets(sets.weights.indptr, sets.weights.indices, sets.weights.data, table, out)
     np.testing.assert_allclose(out, sets.weights.toarray() @ table[: sets.weights.shape[1]])

@@ -1,7 +1,15 @@
 """Ensembles of multilabel classifiers whose predictions are made for the loss that matters."""
 
 from comitia._errors import ComitiaError
-from comitia.aggregation import AGGREGATIONS, decide
+from comitia.aggregation import (
+    AGGREGATIONS,
+    Aggregation,
+    Beliefs,
+    CombineThenPredict,
+    PredictThenCombine,
+    decide,
+    get_aggregation,
+)
 from comitia.ensembles import (
     ENSEMBLES,
     EBRClassifier,
@@ -11,7 +19,22 @@ from comitia.ensembles import (
     MultilabelVotingClassifier,
 )
 from comitia.losses import LOSSES, CustomLoss, FMeasure, Hamming, Jaccard, Loss, SubsetZeroOne, get_loss
-from comitia.relevance import POOLS, LabelSets, Marginals, votes
+from comitia.relevance import (
+    POOLS,
+    READINGS,
+    LabelSets,
+    Marginals,
+    NonEmptyMarginals,
+    Observed,
+    Pool,
+    Reading,
+    Relevance,
+    Shared,
+    get_pool,
+    get_reading,
+    mixture,
+    votes,
+)
 
 __version__ = "0.1.0.dev0"
 
@@ -20,6 +43,10 @@ __all__ = [
     "ENSEMBLES",
     "LOSSES",
     "POOLS",
+    "READINGS",
+    "Aggregation",
+    "Beliefs",
+    "CombineThenPredict",
     "ComitiaError",
     "CustomLoss",
     "EBRClassifier",
@@ -33,8 +60,19 @@ __all__ = [
     "Marginals",
     "MultilabelBaggingClassifier",
     "MultilabelVotingClassifier",
+    "NonEmptyMarginals",
+    "Observed",
+    "Pool",
+    "PredictThenCombine",
+    "Reading",
+    "Relevance",
+    "Shared",
     "SubsetZeroOne",
     "decide",
+    "get_aggregation",
     "get_loss",
+    "get_pool",
+    "get_reading",
+    "mixture",
     "votes",
 ]

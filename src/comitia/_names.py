@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     """Say that a name is not known, which one may have been meant, and which there are.
 
     Examples
@@ -17,6 +17,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     "unknown loss 'auc'. There are: hamming, f1."
     """
     names = list(known)
-    close = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    close = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
     guess = f": did you mean {close[0]!r}?" if close else "."
     return f"unknown {kind} {name!r}{guess} There are: {', '.join(names)}."

@@ -1,6 +1,8 @@
 """What users of the ensembles rely on: frames, weights, out-of-bag choices, constants, errors."""
 
+import inspect
 import pickle
+import re
 import tracemalloc
 
 import numpy as np
@@ -29,6 +31,7 @@ from comitia import (
 )
 from comitia.aggregation import PredictThenCombine
 from comitia.datasets import load_seven_segment
+from comitia.relevance.base import Memory
 
 X, Y = make_multilabel_classification(n_samples=200, n_features=6, n_classes=4, random_state=1)
 OWN = [EBRClassifier(n_estimators=9, random_state=0), ECCClassifier(n_estimators=9, random_state=0),
@@ -79,6 +82,7 @@ def test_out_of_bag_losses_are_known_for_every_aggregation_and_the_best_is_used(
         best = min(row, key=row.__getitem__)
         chosen = fitted.set_params(loss=loss, aggregation="oob").predict(X)
         np.testing.assert_array_equal(chosen, fitted.set_params(aggregation=best).predict(X))
+    fitted.set_params(loss="f1", aggregation="oob")
     assert fitted.oob_score_ == pytest.approx(1 - min(fitted.oob_table_["f1"].values()))
     assert fitted.oob_proba_.shape == Y.shape
     assert not np.isnan(fitted.oob_proba_).any()
@@ -88,7 +92,7 @@ def test_out_of_bag_losses_are_known_for_every_aggregation_and_the_best_is_used(
 def test_an_out_of_bag_decision_is_that_of_the_members_that_have_not_seen_the_instance(ensemble):
     fitted = clone(ensemble).set_params(n_estimators=12, oob_score=True, loss="subset01").fit(X, Y)
     members = [member.marginals() for member in fitted.predict_members(X)]
-    unseen = fitted._unseen
+    unseen = fitted.oob_mask_
     assert 0.3 < unseen.mean() < 0.45, "a bootstrap leaves out 37 percent"
     expected = np.array([np.mean([p[i] for p, out in zip(members, unseen, strict=True) if out[i]], axis=0)
                          for i in range(200) if unseen[:, i].any()])  # fmt: skip
@@ -104,7 +108,7 @@ def test_the_loss_of_each_instance_out_of_bag_is_known_and_its_mean_is_the_loss(
     fitted = clone(ensemble).set_params(n_estimators=6, oob_score=True, loss="f1", aggregation="gmv")
     with pytest.warns(UserWarning, match="no out-of-bag decision"):
         fitted.fit(X, Y, sample_weight=weight)
-    judged = fitted._unseen.any(axis=0) & (weight > 0)
+    judged = fitted.oob_mask_.any(axis=0) & (weight > 0)
     np.testing.assert_array_equal(np.isnan(fitted.oob_losses_), ~judged)
     labeling = (fitted.oob_proba_[judged] > 0.5).astype(int)
     np.testing.assert_allclose(fitted.oob_losses_[judged], FMeasure().value(Y[judged], labeling))
@@ -174,12 +178,112 @@ def test_searches_and_pickles_work_as_with_any_estimator():
 
 
 def test_where_every_instance_has_a_label_none_is_predicted_without():
-    every = np.column_stack([Y[:, :2], 1 - Y[:, :2].max(axis=1)])
+    every = np.eye(3, dtype=int)[np.arange(200) % 3]
     noise = np.random.default_rng(0).normal(size=X.shape)
-    for loss in ("f1", "jaccard"):
+    ensemble = EBRClassifier(n_estimators=5, random_state=0).fit(noise, every)
+    for loss in ("f1", "jaccard", "subset01"):
         for aggregation in ("ctp", "ptc-mode", "ptc-mbr"):
-            ensemble = EBRClassifier(n_estimators=5, loss=loss, aggregation=aggregation, random_state=0)
-            assert ensemble.fit(noise, every).predict(noise).any(axis=1).all()
+            ensemble.set_params(loss=loss, aggregation=aggregation, reading="auto")
+            assert ensemble.predict(noise).any(axis=1).all()
+            never_empty = ensemble.set_params(reading="nonempty").predict(noise)
+            np.testing.assert_array_equal(ensemble.set_params(reading="auto").predict(noise), never_empty)
+    ensemble.set_params(loss="subset01", aggregation="gmv")
+    assert not ensemble.predict(noise).any(axis=1).all(), "a vote cuts at one half"
+    # One instance without a label is enough to know that there are such.
+    ensemble.fit(noise, every * (np.arange(200) > 0)[:, None]).set_params(aggregation="ctp", reading="auto")
+    np.testing.assert_array_equal(ensemble.predict(noise), ensemble.set_params(reading="independent").predict(noise))
+
+
+@own
+def test_out_of_bag_attributes_follow_the_parameters(ensemble):
+    fitted = clone(ensemble).set_params(n_estimators=20, oob_score=True, loss="f1").fit(X, Y)
+    for loss in ("subset01", "f1"):
+        for aggregation in ("gmv", "ptc-mode", "oob"):
+            fitted.set_params(loss=loss, aggregation=aggregation)
+            row = fitted.oob_table_[loss]
+            name = min(row, key=row.get) if aggregation == "oob" else aggregation
+            assert fitted.oob_aggregation_ == name
+            assert fitted.oob_loss_ == row[name]
+            assert fitted.oob_score_ == 1 - row[name]
+            assert np.nanmean(fitted.oob_losses_) == pytest.approx(row[name])
+    for other, message in (
+        ({"loss": FMeasure(beta=2)}, "no out-of-bag losses are known"),
+        ({"loss": "f1", "pool": "median"}, "for pool Mean"),
+        ({"pool": "mean", "reading": "independent"}, "for reading Auto"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fitted.set_params(**other).oob_loss_  # noqa: B018  asking is what is refused
+    refitted = fitted.set_params(aggregation="oob").fit(X, Y)
+    assert refitted.oob_loss_ == min(refitted.oob_table_["f1"].values())
+
+
+def test_without_out_of_bag_losses_there_is_nothing_to_choose_by_and_no_attribute():
+    fitted = clone(OWN[0]).fit(X, Y)
+    assert not hasattr(fitted, "oob_loss_")
+    with pytest.raises(ValueError, match="fit with oob_score=True"):
+        fitted.set_params(aggregation="oob").predict(X)
+
+
+def test_any_number_of_losses_leaves_the_memory_of_a_model_as_it_was():
+    forest = EMODTClassifier(5, random_state=0).fit(X, Y)
+    for beta in np.linspace(0.5, 3, 60):
+        forest.set_params(loss=FMeasure(beta=beta), aggregation="ptc-mode").predict(X)
+    kept = [len(memory) for leaves in forest.members_._leaves.values() for _, memory in leaves]
+    assert kept
+    assert max(kept) <= 3 * Memory.KEPT
+
+
+def test_a_loss_that_cannot_be_hashed_is_minimised_like_any_other():
+    class Unhashable:
+        __hash__ = None
+
+        def __call__(self, truth, labeling):
+            return (truth != labeling).mean(axis=1)
+
+    forest = EMODTClassifier(5, random_state=0, loss=Unhashable()).fit(X, Y)
+    for aggregation in ("ctp", "ptc-mbr"):
+        expected = clone(forest).set_params(loss="hamming", aggregation=aggregation).fit(X, Y).predict(X)
+        found = forest.set_params(aggregation=aggregation).predict(X)
+        assert (found == expected).mean() > 0.99, "they differ where a vote is tied"
+
+
+def test_trees_that_are_added_count_the_labelsets_of_one_table():
+    first = EMODTClassifier(3, random_state=0, warm_start=True).fit(X[:100], Y[:100])
+    both = first.set_params(n_estimators=6).fit(X[100:], Y[100:])
+    table = both.members_.table
+    assert len(np.unique(table, axis=0)) == len(table)
+    for member, leaves in zip(both.predict_members(X, joint=True), both.predict_members(X), strict=True):
+        np.testing.assert_allclose(member.marginals(), leaves.marginals(), atol=1e-12)
+    assert both.set_params(loss="subset01", aggregation="ctp-joint").predict(X).shape == Y.shape
+    with pytest.raises(ValueError, match="features"):
+        both.set_params(n_estimators=8).fit(X[:, :3], Y)
+
+
+@own
+def test_no_instances_have_no_labels(ensemble):
+    fitted = clone(ensemble).fit(X, Y)
+    assert fitted.predict(X[:0]).shape == (0, 4)
+    assert fitted.predict_proba(X[:0]).shape == (0, 4)
+    assert fitted.set_params(loss="f1", aggregation="ptc-mbr").expected_loss(X[:0]).shape == (0,)
+
+
+def test_a_number_in_the_place_of_the_base_learner_is_pointed_out():
+    for make in (EBRClassifier, ECCClassifier):
+        with pytest.raises(ValueError, match=r"estimator must be a classifier.*got 10.*n_estimators"):
+            make(10).fit(X, Y)
+
+
+@pytest.mark.parametrize("ensemble", [*OWN, MultilabelBaggingClassifier(KNeighborsClassifier()),
+                                      MultilabelVotingClassifier([])], ids=lambda e: type(e).__name__)  # fmt: skip
+def test_help_describes_every_parameter_with_its_default(ensemble):
+    described = type(ensemble).__doc__
+    assert not re.search(r"\[\[\w+ (parameters|attributes)", described)
+    for name, value in inspect.signature(type(ensemble)).parameters.items():
+        line = next((line for line in described.splitlines() if re.match(rf"    {name} :", line)), "")
+        assert line, f"{name} is not described"
+        if value.default not in (inspect.Parameter.empty, None):
+            shown = f'"{value.default}"' if isinstance(value.default, str) else f"{value.default:g}"
+            assert f"default={shown}" in line or f"default={value.default}" in line, line
 
 
 def test_the_loss_matters_on_the_seven_segments():
@@ -240,11 +344,11 @@ def test_a_chain_needs_an_order_of_its_labels(order, message):
 
 
 def test_joint_decisions_need_trees():
-    with pytest.raises(ValueError, match="needs an ensemble of trees"):
+    with pytest.raises(ValueError, match="pools joint distributions"):
         clone(OWN[0]).set_params(aggregation="ctp-joint").fit(X, Y)
     for ensemble in (EBRClassifier(n_estimators=2), MultilabelBaggingClassifier(KNeighborsClassifier(), 2)):
         ensemble.fit(X, Y).set_params(aggregation="ctp-joint")
-        with pytest.raises(ValueError, match="needs an ensemble of trees"):
+        with pytest.raises(ValueError, match="pools joint distributions"):
             ensemble.predict(X)
 
 

@@ -1,5 +1,7 @@
 """Ensembles against what scikit-learn's own meta-estimators say, and against themselves in another setting."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from joblib import parallel_backend
@@ -20,6 +22,7 @@ import comitia.ensembles.base
 from comitia import (
     AGGREGATIONS,
     LOSSES,
+    READINGS,
     EBRClassifier,
     ECCClassifier,
     EMODTClassifier,
@@ -101,12 +104,15 @@ def test_settings_that_leave_the_optimum_where_it_is_keep_the_fast_solver(settin
 @small
 def test_predictions_are_the_decisions_of_the_members(ensemble):
     fitted = clone(ensemble).fit(X, Y)
-    members = list(fitted.predict_members(NEW))
-    assert len(members) == 7
-    for loss in LOSSES:
-        for aggregation in (name for name in AGGREGATIONS if name != "ctp-joint"):
-            predicted = fitted.set_params(loss=loss, aggregation=aggregation).predict(NEW)
-            np.testing.assert_array_equal(predicted, decide(members, fitted.decisive(loss), aggregation))
+    members = {joint: list(fitted.predict_members(NEW, joint)) for joint in {False, fitted.supports_joint}}
+    assert len(members[False]) == 7
+    for loss, aggregation, reading in product(LOSSES, AGGREGATIONS, READINGS):
+        if fitted.set_params(loss=loss, reading=reading).can_decide_by(aggregation):
+            fitted.set_params(aggregation=aggregation)
+            decided = decide(members[fitted.decision().needs_joint], loss, aggregation, reading=reading)
+            np.testing.assert_array_equal(fitted.predict(NEW), decided)
+    fitted.set_params(reading="auto")
+    members = members[False]
     for pool in ("median", "log_odds"):
         predicted = fitted.set_params(loss="f1", aggregation="ctp", pool=pool).predict(NEW)
         np.testing.assert_array_equal(predicted, decide(members, "f1", "ctp", pool))

@@ -27,7 +27,7 @@ def mean_losses(request, shared_data):
             members = list(ensemble.predict_members(data.X[test]))
             for loss, row in losses.items():
                 for aggregation in row:
-                    labeling = decide(members, ensemble.decisive(loss), aggregation)
+                    labeling = decide(members, loss, aggregation)
                     row[aggregation] += 100 * get_loss(loss).value(data.Y[test], labeling).mean() / 30
     print(request.param, {loss: {k: round(v, 2) for k, v in row.items()} for loss, row in losses.items()})
     return request.param, losses

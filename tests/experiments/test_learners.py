@@ -83,9 +83,9 @@ def test_a_mistake_in_what_to_choose_is_named(given, message):
 def by_hand(ensemble, X, Y, weight):
     """For each instance whether ten members' most frequent labeling is wrong, each voting where it was left out."""
     ensemble = clone(ensemble).set_params(n_estimators=10, oob_score=True).fit(X, Y, sample_weight=weight)
-    cast = np.stack([member.marginals() > 0.5 for member in ensemble.members_.relevances(X, joint=False)]).astype(int)
-    judged = np.flatnonzero((weight > 0) & ensemble._unseen.any(axis=0))
-    modes = [SubsetZeroOne().minimise(votes(cast[ensemble._unseen[:, i], i][:, None]))[0] for i in judged]
+    cast = np.stack([member.marginals() > 0.5 for member in ensemble.predict_members(X)]).astype(int)
+    judged = np.flatnonzero((weight > 0) & ensemble.oob_mask_.any(axis=0))
+    modes = [SubsetZeroOne().minimise(votes(cast[ensemble.oob_mask_[:, i], i][:, None]))[0] for i in judged]
     return np.repeat((np.array(modes) != Y[judged]).any(axis=1), weight[judged]).astype(float)
 
 

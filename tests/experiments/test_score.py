@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import comitia.ensembles.base
 from comitia import ENSEMBLES
 from comitia.aggregation import AGGREGATIONS
-from comitia.experiments import Decision, score
+from comitia.experiments import Way, losses_of
 from comitia.losses import get_loss
 
 LOSSES = ("hamming", "subset01", "f1", "jaccard")
@@ -24,7 +25,7 @@ def held_out(joint):
 
 def test_each_value_is_the_loss_of_what_the_ensemble_predicts(ensemble, held_out):
     X, Y = held_out
-    found = score(ensemble, X, Y, losses=LOSSES, aggregations=AGGREGATIONS, pools=["mean", "median"])
+    found = losses_of(ensemble, X, Y, losses=LOSSES, aggregations=AGGREGATIONS, pools=["mean", "median"])
     for decision, value in found.items():
         ensemble.set_params(loss=decision.loss, aggregation=decision.aggregation, pool=decision.pool or "mean")
         assert value == get_loss(decision.loss).value(Y, ensemble.predict(X)).mean(), decision
@@ -33,46 +34,47 @@ def test_each_value_is_the_loss_of_what_the_ensemble_predicts(ensemble, held_out
 def test_smaller_sizes_are_what_the_first_members_decide(ensemble, held_out):
     X, Y = held_out
     sizes = [1, 4, 15]
-    found = score(ensemble, X, Y, losses=["f1"], aggregations=AGGREGATIONS, sizes=sizes)
+    found = losses_of(ensemble, X, Y, losses=["f1"], aggregations=AGGREGATIONS, sizes=sizes)
     for decision, value in found.items():
         ensemble.set_params(loss="f1", aggregation=decision.aggregation, pool="mean")
         staged = list(ensemble.staged_predict(X, sizes))
         assert value == get_loss("f1").value(Y, staged[sizes.index(decision.size)]).mean(), decision
 
 
-def test_the_chunk_changes_no_bit(ensemble, held_out):
-    scored = [
-        score(ensemble, *held_out, losses=["f1"], aggregations=[*AGGREGATIONS, "oob"], sizes=[2, 15], chunk=chunk)
-        for chunk in (None, 20, 7)
-    ]
+def test_the_chunk_changes_no_bit(ensemble, held_out, monkeypatch):
+    scored = []
+    for instances in (10_000, 20, 7):
+        size = instances * 15 * held_out[1].shape[1]
+        monkeypatch.setattr(comitia.ensembles.base, "BELIEFS_AT_ONCE", size)
+        scored.append(losses_of(ensemble, *held_out, losses=["f1"], aggregations=[*AGGREGATIONS, "oob"], sizes=[2, 15]))
     assert scored[0] == scored[1] == scored[2]
 
 
 def test_left_to_out_of_bag_it_is_the_aggregation_of_the_smallest_out_of_bag_loss(ensemble, held_out):
-    found = score(ensemble, *held_out, losses=LOSSES, aggregations=[*AGGREGATIONS, "oob"], sizes=[3, 15])
+    found = losses_of(ensemble, *held_out, losses=LOSSES, aggregations=[*AGGREGATIONS, "oob"], sizes=[3, 15])
     for loss in LOSSES:
         row = ensemble.oob_table_[loss]
         chosen = min(row, key=row.get)
         pool = "mean" if chosen in ("gmv", "ctp") else ""
-        assert found[Decision(loss, "oob", "", 15)] == found[Decision(loss, chosen, pool, 15)]
+        assert found[Way(loss, "oob", "", 15)] == found[Way(loss, chosen, pool, 15)]
         # The table is about all members and says nothing of three.
-        assert Decision(loss, "oob", "", 3) not in found
+        assert Way(loss, "oob", "", 3) not in found
 
 
 def test_joint_decisions_are_there_exactly_where_members_have_joint_beliefs(ensemble, held_out):
-    found = score(ensemble, *held_out, losses=["f1"], aggregations=AGGREGATIONS)
+    found = losses_of(ensemble, *held_out, losses=["f1"], aggregations=AGGREGATIONS)
     assert ("ctp-joint" in {decision.aggregation for decision in found}) == ensemble.supports_joint
 
 
 def test_equal_decisions_have_rows_of_their_own(ensemble, held_out):
-    found = score(ensemble, *held_out, losses=["hamming"], aggregations=["gmv", "ctp", "bmv", "ptc-lw"])
+    found = losses_of(ensemble, *held_out, losses=["hamming"], aggregations=["gmv", "ctp", "bmv", "ptc-lw"])
     values = {decision.aggregation: value for decision, value in found.items()}
     assert values["gmv"] == values["ctp"]
     assert values["bmv"] == values["ptc-lw"]
 
 
 def test_only_decisions_that_pool_marginals_are_repeated_for_each_pool(ensemble, held_out):
-    found = score(ensemble, *held_out, losses=["f1"], aggregations=["ctp", "ptc-mode"], pools=["mean", "log_odds"])
+    found = losses_of(ensemble, *held_out, losses=["f1"], aggregations=["ctp", "ptc-mode"], pools=["mean", "log_odds"])
     assert {(decision.aggregation, decision.pool) for decision in found} == {
         ("ctp", "mean"),
         ("ctp", "log_odds"),
@@ -83,17 +85,17 @@ def test_only_decisions_that_pool_marginals_are_repeated_for_each_pool(ensemble,
 def test_sparse_features_and_frames_are_scored_as_arrays_are(joint, held_out):
     pandas = pytest.importorskip("pandas")
     X, Y = held_out
-    asked = {"losses": LOSSES, "aggregations": tuple(AGGREGATIONS), "chunk": 20}
+    asked = {"losses": LOSSES, "aggregations": tuple(AGGREGATIONS)}
     forest = ENSEMBLES["emodt"](n_estimators=5, random_state=0).fit(joint.X[:100], joint.Y[:100])
-    expected = score(forest, X, Y, **asked)
-    assert score(forest, csr_array(X), Y, **asked) == expected
+    expected = losses_of(forest, X, Y, **asked)
+    assert losses_of(forest, csr_array(X), Y, **asked) == expected
     named = ENSEMBLES["emodt"](n_estimators=5, random_state=0).fit(
         pandas.DataFrame(joint.X[:100]).add_prefix("x"), joint.Y[:100]
     )
-    assert score(named, pandas.DataFrame(X).add_prefix("x"), Y, **asked) == expected
+    assert losses_of(named, pandas.DataFrame(X).add_prefix("x"), Y, **asked) == expected
 
 
 def test_values_are_mean_losses_from_zero_to_one(ensemble, held_out):
-    found = score(ensemble, *held_out, losses=LOSSES, aggregations=AGGREGATIONS)
+    found = losses_of(ensemble, *held_out, losses=LOSSES, aggregations=AGGREGATIONS)
     assert all(0 <= value <= 1 for value in found.values())
     assert len(set(np.round(list(found.values()), 6))) > 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from comitia.losses import LOSSES, CustomLoss, FMeasure, Hamming, Jaccard, Loss, SubsetZeroOne
-from comitia.relevance import LabelSets, Marginals, Shared
+from comitia.relevance import LabelSets, Marginals, NonEmpty, Shared
 from tests.oracle import labelings, risks
 
 
@@ -21,7 +21,7 @@ def severity(truth, labeling):
 
 
 VARIANTS: list[Loss] = [
-    *(make() for name, make in LOSSES.items() if name != "fbeta"),
+    *(make() for make in LOSSES.values()),
     FMeasure(beta=2),
     FMeasure(beta=0.5),
     FMeasure(beta=1.5),
@@ -49,6 +49,11 @@ def marginals(draw, largest=8):
 
 
 @st.composite
+def never_empty(draw, largest=8):
+    return NonEmpty()(draw(marginals(largest)))
+
+
+@st.composite
 def label_sets(draw, largest=8):
     n_labels = draw(st.integers(1, largest))
     row = st.lists(st.integers(0, 1), min_size=n_labels, max_size=n_labels)
@@ -66,7 +71,7 @@ def label_sets(draw, largest=8):
 
 @pytest.mark.parametrize("loss", VARIANTS, ids=IDS)
 @settings(max_examples=60, deadline=None)
-@given(relevance=st.one_of(marginals(), label_sets()))
+@given(relevance=st.one_of(marginals(), never_empty(), label_sets()))
 def test_minimise_reaches_the_smallest_risk_of_all_labelings(loss, relevance):
     for i, chosen in enumerate(loss.minimise(relevance).tolist()):
         expected = risks(loss, relevance, i)
@@ -75,7 +80,7 @@ def test_minimise_reaches_the_smallest_risk_of_all_labelings(loss, relevance):
 
 @pytest.mark.parametrize("loss", VARIANTS, ids=IDS)
 @settings(max_examples=25, deadline=None)
-@given(relevance=st.one_of(marginals(5), label_sets(5)), data=st.data())
+@given(relevance=st.one_of(marginals(5), never_empty(5), label_sets(5)), data=st.data())
 def test_risk_is_the_enumerated_expectation(loss, relevance, data):
     every = labelings(relevance.n_labels)
     chosen = [data.draw(st.sampled_from(every)) for _ in range(relevance.n_instances)]

@@ -8,6 +8,7 @@ from comitia.relevance import (
     LabelSets,
     Marginals,
     Shared,
+    TrimmedMean,
     get_pool,
     log_odds,
     mean,
@@ -46,8 +47,8 @@ def test_median_is_numpys_and_a_member_of_weight_two_counts_twice(stack, members
 
 def test_trimmed_mean_leaves_out_the_extremes(stack, members):
     ordered = np.sort(stack, axis=0)
-    np.testing.assert_allclose(trimmed_mean(0.3)(members).p, ordered[2:5].mean(axis=0))
-    np.testing.assert_allclose(trimmed_mean(0)(members).p, stack.mean(axis=0))
+    np.testing.assert_allclose(TrimmedMean(0.3)(members).p, ordered[2:5].mean(axis=0))
+    np.testing.assert_allclose(TrimmedMean(0)(members).p, stack.mean(axis=0))
 
 
 def test_log_odds_is_the_normalised_geometric_mean(stack, members):
@@ -86,7 +87,7 @@ def test_mixture_of_a_forest_keeps_its_one_table():
 
 
 def test_pools_are_found_by_name_and_are_themselves():
-    assert get_pool("trimmed_mean") == trimmed_mean(0.1)
+    assert get_pool("trimmed_mean") == TrimmedMean(0.1) == trimmed_mean
     for pool in POOLS.values():
         assert get_pool(pool) is pool
 
@@ -99,8 +100,8 @@ def test_a_pool_of_beliefs_about_nothing_is_empty(name):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: trimmed_mean(0.5), "share"),
-        (lambda: trimmed_mean(0.1)([Marginals([[0.5]])], [1]), "takes no member weights"),
+        (lambda: TrimmedMean(0.5), "share"),
+        (lambda: TrimmedMean(0.1)([Marginals([[0.5]])], [1]), "takes no member weights"),
         (lambda: type(log_odds)(epsilon=0), "epsilon"),
         (lambda: mean([]), "at least one member"),
         (lambda: mean([Marginals([[0.5]])] * 2, [1]), "one entry for each member"),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from comitia.relevance import LabelSets, Marginals, Shared, votes
+from comitia.losses import SubsetZeroOne
+from comitia.relevance import LabelSets, Marginals, Shared, _kernels, votes
 
 
 def test_label_sets_marginals_are_the_weighted_sums_of_their_labelings():
@@ -106,3 +107,25 @@ def test_votes_with_weights_of_each_instance_are_counted_as_if_it_stood_alone():
     for i in range(5):
         alone = votes(cast[:, [i]], w[:, i])
         np.testing.assert_allclose(ballot.take(np.array([i])).marginals(), alone.marginals())
+
+
+def test_the_inside_of_a_sparse_matrix_is_not_trusted():
+    damaged = csr_array((np.array([1.0]), np.array([5]), np.array([0, 1])), shape=(1, 2))
+    with pytest.raises(ValueError, match="weights must be a whole CSR matrix"):
+        LabelSets([[0, 1], [1, 0]], damaged)
+    repeated = csr_array((np.array([0.3, 0.4, 0.3]), np.array([0, 1, 0]), np.array([0, 3])), shape=(1, 2))
+    belief = LabelSets([[0, 1], [1, 0]], repeated)
+    assert SubsetZeroOne().minimise(belief).tolist() == [[0, 1]], "three tenths twice are more than four"
+
+
+def test_distributions_whose_fingerprints_agree_are_compared(monkeypatch):
+    belief = LabelSets([[0, 1], [1, 0]], [[0.9, 0.1], [0.1, 0.9], [0.9, 0.1]])
+    assert belief.distinct()[0].n_instances == 2
+    monkeypatch.setattr(_kernels, "fingerprint_rows", lambda *arrays: arrays[-1].fill(7))
+    few, place = belief.distinct()
+    np.testing.assert_array_equal(few.take(place).weights.toarray(), belief.weights.toarray())
+
+
+def test_weights_that_have_no_sum_are_refused():
+    with pytest.raises(ValueError, match="finite, also in sum"):
+        votes([[[0, 1]], [[1, 1]]], weights=[1e308, 1e308])

@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
-
-from comitia._labels import LabelArray, pack
+from sklearn.utils.validation import validate_data
 
 
 def is_frame(X: Any) -> bool:
@@ -47,61 +45,20 @@ def _values(column: Any) -> NDArray[Any]:
     return np.asarray(sorted({value for value in column if value is not None and value == value}), dtype=object)
 
 
-def fingerprints(X: Any, Y: LabelArray) -> NDArray[np.uint64] | None:
-    """Return 128 bits for each instance that tell features and labels apart; None if X holds no numbers.
-
-    They are sums over the entries that are not zero, so that dense and sparse features have the same.
-    """
-    if is_frame(X) and not nominal_columns(X):
-        X = np.asarray(X)
-    labels = pack(Y)
-    prints = np.empty((len(Y), 2), np.uint64)
-    if issparse(X):
-        rows = csr_array(X, dtype=np.float64)
-        _sparse_fingerprints(rows.indptr, rows.indices, rows.data.view(np.uint64), labels, prints)
-    elif isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2:
-        _dense_fingerprints(np.array(X, dtype=np.float64, order="C").view(np.uint64), labels, prints)
-    else:
-        return None
-    return prints
-
-
-@njit(cache=True, nogil=True)
-def _dense_fingerprints(words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]) -> None:
-    for i in range(len(words)):
-        _start(labels[i], prints[i])
-        for k in range(words.shape[1]):
-            _add(k, words[i, k], prints[i])
-
-
-@njit(cache=True, nogil=True)
-def _sparse_fingerprints(
-    indptr: NDArray[Any], indices: NDArray[Any], words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]
-) -> None:
-    for i in range(len(prints)):
-        _start(labels[i], prints[i])
-        for e in range(indptr[i], indptr[i + 1]):
-            _add(indices[e], words[e], prints[i])
-
-
-@njit(cache=True, nogil=True)
-def _start(labels: NDArray[Any], prints: NDArray[Any]) -> None:
-    prints[:] = 0
-    for w in range(len(labels)):
-        _add(-1 - w, labels[w], prints)
-
-
-@njit(cache=True, nogil=True)
-def _add(place: int, word: Any, prints: NDArray[Any]) -> None:
-    """Add a word at its place to a fingerprint; a zero, of either sign, adds nothing."""
-    if word << np.uint64(1) == 0:
-        return
-    x = (np.uint64(place) * np.uint64(0x9E3779B97F4A7C15)) ^ word
-    for half in range(2):
-        x ^= x >> np.uint64(30)
-        x *= np.uint64(0xBF58476D1CE4E5B9)
-        x ^= x >> np.uint64(27)
-        x *= np.uint64(0x94D049BB133111EB)
-        x ^= x >> np.uint64(31)
-        prints[half] += x
-        x += np.uint64(0x243F6A8885A308D3)
+def pass_features(ensemble: Any, X: Any, fit: bool) -> Any:
+    """Check numeric arrays; leave frames, texts and other things to the members, which know what to do with them."""
+    if is_frame(X):
+        return validate_data(ensemble, X, reset=fit, skip_check_array=True)
+    if not issparse(X):
+        array = np.asarray(X)
+        if array.dtype.kind in "OUS" and array.ndim == 1 and array.size and all(isinstance(x, str) for x in array):
+            return array
+    tags = ensemble.__sklearn_tags__().input_tags
+    return validate_data(
+        ensemble,
+        X,
+        reset=fit,
+        accept_sparse=("csr", "csc") if tags.sparse else False,
+        ensure_all_finite="allow-nan" if tags.allow_nan else True,
+        ensure_min_samples=1 if fit else 0,
+    )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.ensembles._features import fingerprints
+from comitia.ensembles._fingerprints import alike, fingerprints
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,10 @@ class Instances:
 
     @classmethod
     def of(cls, X: Any, Y: LabelArray, weight: FloatArray) -> Instances:
-        """Merge equal instances and order them by their fingerprints; frames of mixed kinds are left as they are."""
+        """Merge equal instances and order them by their fingerprints; frames of mixed kinds are left as they are.
+
+        Instances that are merged are compared: fingerprints can be made to agree.
+        """
         n = len(Y)
         weighty = np.flatnonzero(weight > 0)
         prints = fingerprints(X, Y)
@@ -47,6 +50,8 @@ class Instances:
             order = weighty[np.lexsort((prints[weighty, 1], prints[weighty, 0]))]
             ordered = prints[order]
             new = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+            again = np.flatnonzero(~new)
+            new[again] = ~alike(X, Y, order[again], order[again - 1])
         place = np.cumsum(new) - 1
         distinct_of = np.full(n, -1, np.intp)
         distinct_of[order] = place

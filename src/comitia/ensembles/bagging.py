@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
 from joblib import Parallel, delayed
-from scipy.sparse import issparse
 from sklearn.utils import get_tags
-from sklearn.utils.validation import validate_data
 
 from comitia.aggregation import Aggregation
-from comitia.ensembles._features import is_frame
-from comitia.ensembles._members import AnyMultilabel, Crew, MemberList
+from comitia.ensembles._crews import Crew, MemberList
+from comitia.ensembles._features import pass_features
+from comitia.ensembles._foreign import AnyMultilabel
+from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.ensembles.bootstrap import BootstrapEnsemble
 from comitia.losses import Loss
-from comitia.relevance import Pool
+from comitia.relevance import Pool, Reading
 
 
+@documented
 class MultilabelBaggingClassifier(BootstrapEnsemble):
     """Bags any multilabel classifier of scikit-learn's kind, and decides for a loss.
 
@@ -30,8 +30,13 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         ``KNeighborsClassifier``, ``MLPClassifier``, a ``Pipeline``, ...  One without ``predict_proba`` votes.  One that
         takes no sample weights is fitted on repeated instances; one that refuses labels that are constant in its
         sample, on the others.
-    n_estimators, loss, aggregation, pool, bootstrap, max_samples, oob_score, n_jobs, random_state, warm_start, verbose
-        As in :class:`EBRClassifier`.
+    n_estimators : int, default=10
+        Number of members.
+    [[sampling parameters]]
+
+    Attributes
+    ----------
+    [[sampling attributes]]
 
     Examples
     --------
@@ -44,6 +49,8 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
     (2, 5)
     """
 
+    title: ClassVar[str] = "Bagging"
+
     def __init__(
         self,
         estimator: Any,
@@ -52,6 +59,7 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         loss: str | Loss | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -65,6 +73,7 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
             loss=loss,
             aggregation=aggregation,
             pool=pool,
+            reading=reading,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,
@@ -91,22 +100,3 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
-
-
-def pass_features(ensemble: Any, X: Any, fit: bool) -> Any:
-    """Check numeric arrays; leave frames, texts and other things to the members, which know what to do with them."""
-    if is_frame(X):
-        return validate_data(ensemble, X, reset=fit, skip_check_array=True)
-    if not issparse(X):
-        array = np.asarray(X)
-        if array.dtype.kind in "OUS" and array.ndim == 1 and array.size and all(isinstance(x, str) for x in array):
-            return array
-    tags = ensemble.__sklearn_tags__().input_tags
-    return validate_data(
-        ensemble,
-        X,
-        reset=fit,
-        accept_sparse=("csr", "csc") if tags.sparse else False,
-        ensure_all_finite="allow-nan" if tags.allow_nan else True,
-        ensure_min_samples=1 if fit else 0,
-    )

@@ -4,32 +4,42 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray
-from comitia.aggregation import Aggregation, CombineThenPredict, get_aggregation
+from comitia._labels import FloatArray, IntArray
+from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
+from comitia.ensembles._crews import Asked
 from comitia.ensembles._targets import Targets, check_targets, encode
 from comitia.losses import Loss, get_loss
-from comitia.relevance import Pool, Relevance, get_pool, mixture
+from comitia.relevance import LabelSets, Marginals, Observed, Pool, Reading, Relevance, get_pool, get_reading, mixture
 
 # Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
 BELIEFS_AT_ONCE = 1 << 23
 
 
 class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
-    """Base of all ensembles.  The parameters ``loss``, ``aggregation`` and ``pool`` may change after ``fit``."""
+    """Base of all ensembles.  ``loss``, ``aggregation``, ``pool`` and ``reading`` may change after ``fit``."""
+
+    title: ClassVar[str] = ""
+    """What people call it."""
+
+    supports_joint: ClassVar[bool] = False
+    """Whether members give labelset distributions, which ``aggregation="ctp-joint"`` needs."""
 
     loss: str | Loss | Callable[..., Any]
     aggregation: str | Aggregation | None
     pool: str | Pool
+    reading: str | Reading
     members_: Any
     label_names_: NDArray[Any]
+    observed_: Observed
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the members.
@@ -41,59 +51,61 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             An instance of weight w counts as w copies of it.
         """
-        if is_joint(self._decision()[0]) and not self.supports_joint:
-            raise ComitiaError(
-                f"aggregation={self.aggregation!r} pools labelset distributions, and members of {type(self).__name__}"
-                " give marginals: it needs an ensemble of trees (EMODTClassifier)."
-            )
+        self._check_decision()
         targets = check_targets(y, type(self).__name__)
         self._fit(X, targets, sample_weight)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labeling of the smallest expected loss, (n, K) of 0/1; or (n,) classes of a binary target."""
-        aggregation, loss, pool = self._decision()
-        labeling = self._over_chunks(X, lambda members: aggregation(members, loss, pool, self._weights()), aggregation)
-        return self._form.labels(labeling)
+        check_is_fitted(self, "members_")
+        decision = self.decision()
+        return self._form.labels(self._gathered(X, lambda beliefs: beliefs.decide(decision)))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the pooled marginals, (n, K); or one column a class of a binary target."""
-        pool = get_pool(self.pool)
-        p = self._over_chunks(X, lambda members: pool(members, self._weights()).marginals())
+        check_is_fitted(self, "members_")
+        decision = self._belief(get_pool(self.pool))
+        p = self._gathered(X, lambda beliefs: beliefs.distribution(decision).marginals())
         return self._form.probabilities(p)
 
     def predict_members(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
         """Yield what each member believes about X: marginals, or labelset distributions with ``joint``.
 
-        Give them to :func:`comitia.decide` to decide many times without asking the members again.
+        Give them to :func:`comitia.decide` to decide many times without asking the members again: with the same loss,
+        aggregation, pool and reading it decides what :meth:`predict` does.
         """
         check_is_fitted(self, "members_")
-        yield from self.members_.relevances(self._features(X), joint)
+        yield from self._believed(self._features(X), joint)
+
+    def beliefs(self, X: Any) -> Iterator[Beliefs]:
+        """Yield what the members believe about X, so many instances at a time as fit in memory, to decide many times.
+
+        See Also
+        --------
+        comitia.aggregation.Beliefs : what can be asked of them.
+        """
+        check_is_fitted(self, "members_")
+        return self._asked(self._features(X))
 
     def expected_loss(self, X: Any) -> FloatArray:
         """Return the loss that the ensemble expects of each of its predictions, (n,).
 
-        The expectation is over the ensemble's belief: the joint mixture for ``"ctp-joint"``, and otherwise the pooled
-        marginals, read as independent labels.
+        The expectation is over the ensemble's belief: the joint mixture where that decides (``"ctp-joint"``), and
+        otherwise the pooled marginals as they are read.
         """
-        aggregation, loss, pool = self._decision()
-        belief = mixture if is_joint(aggregation) else pool
-
-        def risk(members: Any) -> FloatArray:
-            members = list(members)
-            labeling = aggregation(members, loss, pool, self._weights())
-            return loss.risk(belief(members, self._weights()), labeling)
-
-        return self._over_chunks(X, risk, aggregation)
+        check_is_fitted(self, "members_")
+        decision, loss = self.decision(), get_loss(self.loss)
+        belief = self._belief(mixture if decision.needs_joint else get_pool(self.pool), get_reading(self.reading))
+        return self._gathered(
+            X, lambda beliefs: loss.risk(beliefs.distribution(belief), beliefs.decide(decision)), once=False
+        )
 
     def staged_predict(self, X: Any, sizes: Sequence[int]) -> Iterator[NDArray[Any]]:
         """Yield the prediction of the first m members for each m in ``sizes``, ascending, without refitting."""
-        aggregation, loss, pool = self._decision()
-        if self._weights() is not None:
-            raise ComitiaError("staged_predict takes members of equal weight.")
-        stages = self._over_chunks(
-            X, lambda members: np.stack(list(aggregation.staged(members, loss, sizes, pool)), axis=1), aggregation
-        )
+        check_is_fitted(self, "members_")
+        decision = self.decision()
+        stages = self._gathered(X, lambda beliefs: np.stack(list(beliefs.stages(decision, sizes)), axis=1), once=False)
         for stage in np.moveaxis(stages, 1, 0):
             yield self._form.labels(stage)
 
@@ -105,10 +117,26 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(1 - np.average(get_loss(self.loss).value(truth, predicted), weights=weights))
 
-    @property
-    def supports_joint(self) -> bool:
-        """Whether members give labelset distributions, which ``aggregation="ctp-joint"`` needs."""
-        return False
+    def decision(self) -> Decision:
+        """Return what the parameters come down to: the loss that is minimised, and over which distribution."""
+        loss = get_loss(self.loss)
+        aggregation = self._aggregation(loss)
+        if not self.can_decide_by(aggregation):
+            raise ComitiaError(
+                f"aggregation must do with marginals, which members of {type(self).__name__} give; got"
+                f" {self.aggregation!r}, which pools joint distributions. Trees (EMODTClassifier) have them."
+            )
+        return aggregation.decision(loss, get_pool(self.pool), get_reading(self.reading))
+
+    def can_decide_by(self, aggregation: str | Aggregation) -> bool:
+        """Return whether members give what an aggregation needs: some pool joint distributions."""
+        loss = get_loss(self.loss)
+        decision = get_aggregation(aggregation, loss).decision(loss, get_pool(self.pool), get_reading(self.reading))
+        return self.supports_joint or not decision.needs_joint
+
+    def _check_decision(self) -> None:
+        """Refuse before a fit what could not be decided after it."""
+        self.decision()
 
     @abstractmethod
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None: ...
@@ -117,43 +145,55 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     def _features(self, X: Any) -> Any:
         """Check new instances and bring them to the form that the members know."""
 
+    def _aggregation(self, loss: Loss) -> Aggregation:
+        return get_aggregation(self.aggregation, loss)
+
+    def _belief(self, pool: Pool, reading: Reading | None = None) -> Decision:
+        """Return the pooled belief, as a decision whose distribution it is."""
+        return Decision(get_loss("hamming"), Pooled(pool), get_reading("independent") if reading is None else reading)
+
     def _weights(self) -> FloatArray | None:
         """Weights of the members in a decision."""
         return None
 
-    def decisive(self, loss: str | Loss | Callable[..., Any]) -> Loss:
-        """Return what is minimised for ``loss``.
-
-        Where every instance in training had a label, an empty prediction is not rewarded: on scene, whose labels nearly
-        exclude each other, the F1-measure of binary relevance then rises from 66 to 76 percent.
-        """
-        target = get_loss(loss)
-        return target.given_some_label() if getattr(self, "_all_labelled", False) else target
-
-    def _decision(self) -> tuple[Aggregation, Loss, Pool]:
-        loss = self.decisive(self.loss)
-        return get_aggregation(self.aggregation, loss), loss, get_pool(self.pool)
-
-    def _remember(self, targets: Targets) -> None:
+    def _remember(self, targets: Targets, weight: FloatArray | None = None) -> None:
         self.label_names_ = targets.names
         self._form = targets.form
-        self._all_labelled = bool(targets.Y.any(axis=1).all())
+        self.observed_ = Observed.of(targets.Y, weight)
         self.classes_ = np.arange(len(targets.names)) if targets.classes is None else targets.classes
 
-    def _over_chunks(
-        self, X: Any, decide: Callable[[Any], NDArray[Any]], aggregation: Aggregation | None = None
-    ) -> NDArray[Any]:
-        """Decide chunk by chunk, so that memory follows the chunk and not the input."""
-        check_is_fitted(self, "members_")
-        features = self._features(X)
-        n = features.shape[0] if hasattr(features, "shape") else len(features)
-        size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * len(self.label_names_)))
-        joint = aggregation is not None and is_joint(aggregation)
-        parts = [
-            decide(self.members_.relevances(features[start : start + size], joint))
-            for start in range(0, max(n, 1), size)
-        ]
+    def _gathered(self, X: Any, decide: Callable[[Beliefs], NDArray[Any]], once: bool = True) -> NDArray[Any]:
+        parts = [decide(beliefs) for beliefs in self._asked(self._features(X), once=once)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _asked(
+        self, features: Any, rows: IntArray | None = None, weights: FloatArray | None = None, once: bool = False
+    ) -> Iterator[Beliefs]:
+        """Yield the members' beliefs about all instances, or these rows, a chunk at a time.
+
+        Memory follows the chunk and not the input.  ``weights`` (M, rows) weigh the members for each instance; by
+        default they have the ensemble's.
+        """
+        n = number_of_rows(features) if rows is None else len(rows)
+        size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * len(self.label_names_)))
+        for start in range(0, max(n, 1), size):
+            if rows is None:
+                part = features[start : start + size] if n > size else features
+            else:
+                part = _safe_indexing(features, rows[start : start + size])
+            mass = self._weights() if weights is None else weights[:, start : start + size]
+            yield Beliefs(lambda joint, part=part: self._believed(part, joint), mass, once)  # type: ignore[misc]
+
+    def _believed(self, features: Any, joint: bool) -> Any:
+        """What each member believes about these instances; nobody has to be asked about none."""
+        if number_of_rows(features):
+            return self.members_.relevances(features, Asked(joint, self.observed_, getattr(self, "n_jobs", None)))
+        none: Relevance = (
+            LabelSets(self.observed_.table, np.empty((0, len(self.observed_.table))), observed=self.observed_)
+            if joint
+            else Marginals(np.empty((0, len(self.label_names_))), self.observed_)
+        )
+        return [none] * len(self.members_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -164,9 +204,14 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def number_of_rows(X: Any) -> int:
+    """Return the number of instances of an array, a frame or a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
 def check_lengths(X: Any, targets: Targets) -> int:
     """Return the number of instances, of which X and y must have as many."""
-    n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    n = number_of_rows(X)
     if n != len(targets.Y):
         raise ComitiaError(
             f"Found input variables with inconsistent numbers of samples: X has {n} instances, y has {len(targets.Y)}."
@@ -180,8 +225,3 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
     if not weight.any():
         raise ComitiaError("Sample weights must contain at least one non-zero number.")
     return np.asarray(weight)
-
-
-def is_joint(aggregation: Aggregation) -> bool:
-    """Whether an aggregation pools joint distributions."""
-    return isinstance(aggregation, CombineThenPredict) and aggregation.pool == mixture

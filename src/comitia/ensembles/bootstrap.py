@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
@@ -10,26 +9,27 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing, check_array, check_random_state
+from sklearn.utils import _safe_indexing, check_array, check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
-from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
+from comitia.aggregation import Aggregation, get_aggregation
+from comitia.ensembles._crews import Crew
 from comitia.ensembles._features import is_frame, nominal_columns, nominal_encoder
-from comitia.ensembles._members import Crew
+from comitia.ensembles._out_of_bag import OutOfBag, aggregation_name
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets
-from comitia.ensembles.base import BELIEFS_AT_ONCE, MultilabelEnsemble, check_lengths, check_weights, is_joint
-from comitia.ensembles.beliefs import Beliefs
-from comitia.losses import LOSSES, Loss, get_loss
-from comitia.relevance import Pool, get_pool
+from comitia.ensembles.base import MultilabelEnsemble, check_lengths, check_weights
+from comitia.losses import Loss, get_loss
+from comitia.relevance import Pool, Reading
 
 
 class BootstrapEnsemble(MultilabelEnsemble):
     """Base of ensembles that sample the data for every member."""
 
-    _unseen: NDArray[np.bool_]
+    oob_mask_: NDArray[np.bool_]
+    _oob: OutOfBag
 
     # How nominal columns of a frame become numbers.
     _nominal: Literal["one-hot", "ordinal"] = "one-hot"
@@ -41,6 +41,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
         loss: str | Loss | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -53,6 +54,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
         self.loss = loss
         self.aggregation = aggregation
         self.pool = pool
+        self.reading = reading
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
@@ -67,14 +69,16 @@ class BootstrapEnsemble(MultilabelEnsemble):
 
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
         self._check_parameters()
-        X = self._features(X, fit=True)
+        done = self._members_to_keep(targets)
+        X = self._features(X, fit=not done)
         n = check_lengths(X, targets)
         weight = check_weights(sample_weight, n)
         check_max_samples(self.max_samples, n, self.bootstrap)
-        done = self._members_to_keep(targets)
+        if hasattr(self, "_oob"):
+            del self._oob
         if not done:
             self._entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._remember(targets)
+        self._remember(targets, weight)
         new = range(done, self.n_estimators)
         if new:
             instances, draws = self._draw(X, targets.Y, weight, sample_weight is None, new)
@@ -83,9 +87,9 @@ class BootstrapEnsemble(MultilabelEnsemble):
             self.members_ = self.members_.joined(crew) if done else crew
             if self.oob_score:
                 unseen = _unseen(instances, draws)
-                self._unseen = np.vstack([self._unseen, unseen]) if done else unseen
+                self.oob_mask_ = np.vstack([self.oob_mask_, unseen]) if done else unseen
         if self.oob_score:
-            self._score_out_of_bag(X, targets.Y, weight)
+            self._oob = OutOfBag.of(self, X, targets.Y, weight, self.oob_mask_)
 
     def _check_parameters(self) -> None:
         if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
@@ -94,8 +98,6 @@ class BootstrapEnsemble(MultilabelEnsemble):
             raise ComitiaError(
                 "oob_score=True needs members that leave instances out: set bootstrap=True or max_samples."
             )
-        if self.aggregation == "oob" and not self.oob_score:
-            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
 
     def _members_to_keep(self, targets: Targets) -> int:
         if not (self.warm_start and hasattr(self, "members_")):
@@ -110,7 +112,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
                 f"warm_start=True goes on with the same data: y has {len(targets.names)} labels, it had"
                 f" {len(self.label_names_)}."
             )
-        if self.oob_score and not hasattr(self, "_unseen"):
+        if self.oob_score and not hasattr(self, "oob_mask_"):
             raise ComitiaError("oob_score=True cannot be turned on by a warm start: fit anew.")
         return done
 
@@ -149,69 +151,110 @@ class BootstrapEnsemble(MultilabelEnsemble):
         validate_data(self, X, reset=fit, skip_check_array=True)
         return check_array(self._encoder.transform(X), input_name="X", **checks)
 
-    def _decision(self) -> tuple[Aggregation, Loss, Pool]:
+    def _aggregation(self, loss: Loss) -> Aggregation:
         if self.aggregation != "oob":
-            return super()._decision()
-        loss = self.decisive(self.loss)
-        if not hasattr(self, "oob_table_"):
-            return get_aggregation(None, loss), loss, get_pool(self.pool)
-        name = _loss_name(self.loss)
-        if name not in self.oob_table_:
+            return super()._aggregation(loss)
+        if not hasattr(self, "_oob"):
+            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
+        return get_aggregation(self._oob.best(loss, self.pool, self.reading), loss)
+
+    def _check_decision(self) -> None:
+        if self.aggregation != "oob":
+            super()._check_decision()
+        elif not self.oob_score:
+            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
+
+    @property
+    def oob_table_(self) -> dict[str, dict[str, float]]:
+        """For each loss that is known, the out-of-bag loss of each aggregation."""
+        return self._judged().table(self.pool, self.reading)
+
+    @property
+    def oob_aggregation_(self) -> str:
+        """The aggregation in use, by its name."""
+        self._judged()
+        return aggregation_name(self._aggregation(get_loss(self.loss)))
+
+    @property
+    def oob_losses_(self) -> FloatArray:
+        """The out-of-bag loss of each instance, NaN where every member has seen it."""
+        known = self._judged().losses(self.loss, self.pool, self.reading)
+        name = self.oob_aggregation_
+        if name not in known:
+            raise ComitiaError(f"no out-of-bag losses are known for {name}: fit with this aggregation.")
+        return known[name]
+
+    @property
+    def oob_loss_(self) -> float:
+        """The out-of-bag loss of the aggregation in use."""
+        return self._judged().mean(self.oob_losses_)
+
+    @property
+    def oob_score_(self) -> float:
+        """One minus the out-of-bag loss."""
+        return 1 - self.oob_loss_
+
+    @property
+    def oob_proba_(self) -> FloatArray:
+        """Pooled out-of-bag marginals, NaN for an instance that every member has seen."""
+        return self._judged().proba
+
+    def _judged(self) -> OutOfBag:
+        if not hasattr(self, "_oob"):
+            raise AttributeError(f"{type(self).__name__} has no out-of-bag losses: fit with oob_score=True.")
+        return self._oob
+
+
+class BaseLearnerEnsemble(BootstrapEnsemble):
+    """Base of ensembles whose members are made of one binary base learner, ``estimator``."""
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 50,
+        *,
+        loss: str | Loss | Callable[..., Any] = "hamming",
+        aggregation: str | Aggregation | None = None,
+        pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            loss=loss,
+            aggregation=aggregation,
+            pool=pool,
+            reading=reading,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.estimator = estimator
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.estimator is not None and not hasattr(self.estimator, "fit"):
             raise ComitiaError(
-                f"no out-of-bag losses are known for {self.loss!r}: fit with this loss, or choose one of"
-                f" {', '.join(map(repr, self.oob_table_))}."
+                f"estimator must be a classifier of scikit-learn's kind, or None for logistic regression; got"
+                f" {self.estimator!r}. The number of members is n_estimators."
             )
-        row = self.oob_table_[name]
-        return get_aggregation(min(row, key=row.__getitem__), loss), loss, get_pool(self.pool)
 
-    def _score_out_of_bag(self, X: Any, Y: LabelArray, weight: FloatArray) -> None:
-        """Decide every instance by the members that have not seen it, with every aggregation for every loss."""
-        losses: dict[str, Loss] = {name: make() for name, make in LOSSES.items() if name != "fbeta"}
-        losses.setdefault(_loss_name(self.loss), get_loss(self.loss))
-        pool = get_pool(self.pool)
-        hows = {name: how for name, how in AGGREGATIONS.items() if self.supports_joint or not is_joint(how)}
-        if isinstance(self.aggregation, Aggregation) and self.aggregation not in hows.values():
-            hows[repr(self.aggregation)] = self.aggregation
-        judged = np.flatnonzero((weight > 0) & self._unseen.any(axis=0))
-        n_unjudged = np.count_nonzero(weight > 0) - len(judged)
-        if n_unjudged:
-            warnings.warn(
-                f"{n_unjudged} of {len(judged) + n_unjudged} instances, or copies of them, are in the sample of every"
-                " member and have no out-of-bag decision: use more members.",
-                stacklevel=4,
-            )
-        if not len(judged):
-            raise ComitiaError("no instance is out of bag for any member: use more members or a smaller max_samples.")
-        values = {loss: {name: np.full(len(Y), np.nan) for name in hows} for loss in losses}
-        self.oob_proba_ = np.full(Y.shape, np.nan)
-        size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * Y.shape[1]))
-        for start in range(0, len(judged), size):
-            rows = judged[start : start + size]
-            features = _safe_indexing(X, rows)
-            beliefs = Beliefs(
-                lambda joint, features=features: list(self.members_.relevances(features, joint)),  # type: ignore[misc]
-                self._unseen[:, rows].astype(np.float64),
-            )
-            self.oob_proba_[rows] = beliefs.pooled(pool).marginals()
-            for loss_name, loss in losses.items():
-                for name, how in hows.items():
-                    labeling = beliefs.decide(how, self.decisive(loss), pool)
-                    values[loss_name][name][rows] = loss._value(Y[rows], labeling)
-        self.oob_table_ = {
-            loss: {name: float(np.average(value[judged], weights=weight[judged])) for name, value in row.items()}
-            for loss, row in values.items()
-        }
-        chosen = self._decision()[0]
-        self.oob_aggregation_ = next(name for name, how in hows.items() if how == chosen)
-        self.oob_losses_ = values[_loss_name(self.loss)][self.oob_aggregation_]
-        self.oob_loss_ = self.oob_table_[_loss_name(self.loss)][self.oob_aggregation_]
-        self.oob_score_ = 1 - self.oob_loss_
-
-
-def _loss_name(loss: Any) -> str:
-    """The name a loss goes by in the out-of-bag table."""
-    target = get_loss(loss)
-    return next((name for name, make in LOSSES.items() if name != "fbeta" and target == make()), repr(target))
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        return tags
 
 
 def _unseen(instances: Instances, draws: FloatArray | None) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,16 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
 from comitia.aggregation import Aggregation
-from comitia.ensembles._logistic import ChainCrew, FastLogistic, scaled
-from comitia.ensembles._members import Chain, Crew, MemberList
+from comitia.ensembles._crews import ChainCrew, Crew, MemberList
+from comitia.ensembles._foreign import Chain
+from comitia.ensembles._logistic import FastLogistic, scaled
+from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers, member_seed
-from comitia.ensembles.binary_relevance import EBRClassifier
+from comitia.ensembles.bootstrap import BaseLearnerEnsemble
 from comitia.learners.chains import fit_chains
 from comitia.losses import Loss
-from comitia.relevance import Pool
+from comitia.relevance import Pool, Reading
 
 
-class ECCClassifier(EBRClassifier):
+@documented
+class ECCClassifier(BaseLearnerEnsemble):
     """Ensemble of classifier chains: each member predicts the labels one after another, each link seeing those before.
 
     A chain models dependence between labels; members have orders of their own, so that no label is always last.
@@ -30,18 +33,18 @@ class ECCClassifier(EBRClassifier):
     estimator : classifier, optional
         Base learner of every link; by default logistic regression on standardised features and the labels as they
         are, fitted for all links of all members at once.  See :class:`EBRClassifier`.
-    n_estimators : int
+    n_estimators : int, default=50
         Number of chains.
-    chain_method : {"predict", "predict_proba"}
+    chain_method : {"predict", "predict_proba"}, default="predict"
         What a link passes on to the next: its decision, as in the paper, or its probability.
-    order : "random" or array-like of int
+    order : "random" or array-like of int, default="random"
         ``"random"`` gives each member a random order of its own; an array of shape (K,) is the order of all members,
         one of shape (M, K) has an order for each.
-    loss, aggregation, pool, bootstrap, max_samples, oob_score, n_jobs, random_state, warm_start, verbose
-        As in :class:`EBRClassifier`.
+    [[sampling parameters]]
 
     Attributes
     ----------
+    [[sampling attributes]]
     orders_ : array of int, shape (M, K)
         The order of each member's chain.
 
@@ -60,6 +63,8 @@ class ECCClassifier(EBRClassifier):
            [0, 0, 1, 0, 0]])
     """
 
+    title: ClassVar[str] = "ECC"
+
     orders_: NDArray[np.intp]
 
     def __init__(
@@ -72,6 +77,7 @@ class ECCClassifier(EBRClassifier):
         loss: str | Loss | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -86,6 +92,7 @@ class ECCClassifier(EBRClassifier):
             loss=loss,
             aggregation=aggregation,
             pool=pool,
+            reading=reading,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,
@@ -127,7 +134,7 @@ class ECCClassifier(EBRClassifier):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return ChainCrew(fit, centre, scale, self.chain_method, self.n_jobs)
+        return ChainCrew(fit, centre, scale, self.chain_method)
 
     def _orders(self, members: range, n_labels: int) -> NDArray[np.intp]:
         if isinstance(self.order, str):

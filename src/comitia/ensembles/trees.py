@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray, distinct_rows
+from comitia._labels import FloatArray, distinct_rows
 from comitia.aggregation import Aggregation
-from comitia.ensembles._members import Crew
+from comitia.ensembles._crews import Crew, TreeCrew
+from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.ensembles.bootstrap import BootstrapEnsemble
-from comitia.learners.tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
+from comitia.learners.tree import grow_trees
 from comitia.losses import Loss
-from comitia.relevance import LabelSets, Marginals, Pool, Relevance, Shared
+from comitia.relevance import Pool, Reading
 
 
+@documented
 class EMODTClassifier(BootstrapEnsemble):
     """Ensemble of multi-objective decision trees: a random forest whose leaves hold the proportion of every label.
 
@@ -30,17 +28,24 @@ class EMODTClassifier(BootstrapEnsemble):
 
     Parameters
     ----------
-    n_estimators : int
+    n_estimators : int, default=50
         Number of trees.
-    max_features : "sqrt", int, float or None
+    max_features : "sqrt", int, float or None, default="sqrt"
         Features tried at a split: the square root of their number, a number, a share, or all.
-    min_samples_leaf : int
+    min_samples_leaf : int, default=4
         Fewest instances in a leaf.  With one, leaves are pure, and what a tree votes for depends on the loss no more;
         a few leave it something to decide.
-    min_samples_split, max_depth, min_impurity_decrease
-        As in scikit-learn's forests.
-    loss, aggregation, pool, bootstrap, max_samples, oob_score, n_jobs, random_state, warm_start, verbose
-        As in :class:`EBRClassifier`.
+    min_samples_split : int, default=2
+        Fewest instances in a node that is split.
+    max_depth : int or None, default=None
+        Most questions on the way to a leaf; None sets no limit.
+    min_impurity_decrease : float, default=0
+        Least decrease of the impurity, weighted by the share of the instances, for which a node is split.
+    [[sampling parameters]]
+
+    Attributes
+    ----------
+    [[sampling attributes]]
 
     References
     ----------
@@ -58,6 +63,8 @@ class EMODTClassifier(BootstrapEnsemble):
     (2, 5)
     """
 
+    title: ClassVar[str] = "EMODT"
+    supports_joint: ClassVar[bool] = True
     _nominal = "ordinal"
 
     def __init__(
@@ -72,6 +79,7 @@ class EMODTClassifier(BootstrapEnsemble):
         loss: str | Loss | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -85,6 +93,7 @@ class EMODTClassifier(BootstrapEnsemble):
             loss=loss,
             aggregation=aggregation,
             pool=pool,
+            reading=reading,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,
@@ -100,11 +109,6 @@ class EMODTClassifier(BootstrapEnsemble):
         self.min_impurity_decrease = min_impurity_decrease
 
     @property
-    def supports_joint(self) -> bool:
-        """Whether members give labelset distributions: trees do."""
-        return True
-
-    @property
     def feature_importances_(self) -> FloatArray:
         """Mean share of each feature in the decrease of impurity."""
         check_is_fitted(self, "members_")
@@ -112,13 +116,15 @@ class EMODTClassifier(BootstrapEnsemble):
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         draws = data.draws if data.draws is not None else np.tile(data.weight[:, None], (1, len(members)))
-        table, labelset = distinct_rows(data.Y)
+        # Members that are there already count the labelsets of a table that only grows.
+        known = self.members_.table if members.start else data.Y[:0]
+        table, place = distinct_rows(np.concatenate([known, data.Y]))
         trees = grow_trees(
             data.X,
             data.Y,
             member_integers(self._entropy, members),
             sample_weight=draws,
-            labelsets=labelset,
+            labelsets=place[len(known) :],
             max_features=self.max_features,
             min_samples_leaf=self.min_samples_leaf,
             min_samples_split=self.min_samples_split,
@@ -133,81 +139,3 @@ class EMODTClassifier(BootstrapEnsemble):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-@dataclass(frozen=True)
-class TreeCrew:
-    """Trees, and the table of the labelsets that their leaves count."""
-
-    trees: tuple[MultiObjectiveTree, ...]
-    table: LabelArray
-
-    def __len__(self) -> int:
-        return len(self.trees)
-
-    def relevances(self, X: Any, joint: bool = False) -> LeafBeliefs:
-        leaves = apply_trees(self.trees, X)
-        return LeafBeliefs(self, leaves, joint)
-
-    def joined(self, other: TreeCrew) -> TreeCrew:
-        return TreeCrew(self.trees + other.trees, self.table)
-
-    def beliefs(self, joint: bool) -> list[tuple[Relevance, dict[Any, Any]]]:
-        """The beliefs of each tree's leaves, with what losses have decided for them so far."""
-        kept: dict[bool, list[tuple[Relevance, dict[Any, Any]]]] = self.__dict__.setdefault("_beliefs", {})
-        if joint not in kept:
-            of = (
-                [LabelSets._trusted(table=self.table, weights=tree.leaf_labelsets(), total=1.0) for tree in self.trees]
-                if joint
-                else [LeafMarginals._trusted(proportions=tree.leaf_marginals()) for tree in self.trees]
-            )
-            kept[joint] = [(belief, {}) for belief in of]
-        return kept[joint]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"trees": self.trees, "table": self.table}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for tree in self.trees:
-            tree.check()
-            if tree.labelsets is not None and self.table.shape != (tree.n_labelsets, tree.n_labels):
-                raise ComitiaError(f"the table of labelsets has shape {self.table.shape}, and the trees know others.")
-
-
-@dataclass(frozen=True)
-class LeafBeliefs:
-    """What each tree believes about some instances: what the leaf believes that they fall into."""
-
-    crew: TreeCrew
-    leaves: NDArray[np.int32]
-    joint: bool
-
-    def __iter__(self) -> Iterator[Relevance]:
-        for (belief, memory), leaves in zip(self.crew.beliefs(self.joint), self.leaves, strict=True):
-            yield Shared._trusted(of=belief, index=leaves.astype(np.intp), memory=memory)
-
-    def mean(self) -> FloatArray:
-        """Return the mean of the leaves' marginals, added up from sparse counts."""
-        return mean_marginals(self.crew.trees, self.leaves)
-
-
-@dataclass(frozen=True, eq=False)
-class LeafMarginals(Relevance):
-    """Label proportions of a tree's leaves, kept sparse: memory follows the labels that occur."""
-
-    proportions: csr_array
-
-    @property
-    def n_instances(self) -> int:
-        return int(self.proportions.shape[0])
-
-    @property
-    def n_labels(self) -> int:
-        return int(self.proportions.shape[1])
-
-    def marginals(self) -> FloatArray:
-        return np.asarray(self.proportions.toarray())
-
-    def take(self, rows: IntArray) -> Marginals:
-        return Marginals._trusted(p=np.ascontiguousarray(self.proportions[rows].toarray()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,14 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
 from comitia.aggregation import Aggregation
-from comitia.ensembles._members import AnyMultilabel, MemberList
+from comitia.ensembles._crews import MemberList
+from comitia.ensembles._features import pass_features
+from comitia.ensembles._foreign import AnyMultilabel
+from comitia.ensembles._parameters import documented
 from comitia.ensembles._targets import Targets
-from comitia.ensembles.bagging import pass_features
 from comitia.ensembles.base import MultilabelEnsemble, check_lengths, check_weights
 from comitia.losses import Loss
-from comitia.relevance import Pool
+from comitia.relevance import Pool, Reading
 
 
+@documented
 class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
     """Lets multilabel classifiers of different kinds decide together, for a loss.
 
@@ -32,15 +35,15 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         The members.  A member that is set to ``"drop"`` is left out.
     weights : array-like of float, optional
         Weight of each member in the pool and in votes; equal by default.
-    prefit : bool
+    prefit : bool, default=False
         Whether the members are fitted already.  They are then used as they are, and ``fit`` only learns the labels'
         names and their number.
-    loss, aggregation, pool
-        As in :class:`EBRClassifier`.
-    n_jobs : int, optional
-        Jobs that fit members, through joblib.
-    verbose : int
-        Shows the progress of long fits.
+    [[decision parameters]]
+    [[work parameters]]
+
+    Attributes
+    ----------
+    [[fitted attributes]]
 
     Examples
     --------
@@ -54,6 +57,8 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
     (2, 5)
     """
 
+    title: ClassVar[str] = "Voting"
+
     def __init__(
         self,
         estimators: Sequence[tuple[str, Any]],
@@ -63,6 +68,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         loss: str | Loss | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -72,6 +78,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         self.loss = loss
         self.aggregation = aggregation
         self.pool = pool
+        self.reading = reading
         self.n_jobs = n_jobs
         self.verbose = verbose
 

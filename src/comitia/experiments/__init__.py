@@ -3,13 +3,12 @@
 from comitia.experiments.plan import Cell, DataSource, EnsembleSetting, Plan, PlanError
 from comitia.experiments.plan_file import paper_plans, parse_plan, read_plan, write_plan
 from comitia.experiments.run import Progress, Summary, run_plan
-from comitia.experiments.score import Decision, score
+from comitia.experiments.score import Way, losses_of
 from comitia.experiments.store import Store, StoreError
 
 __all__ = [
     "Cell",
     "DataSource",
-    "Decision",
     "EnsembleSetting",
     "Plan",
     "PlanError",
@@ -17,10 +16,11 @@ __all__ = [
     "Store",
     "StoreError",
     "Summary",
+    "Way",
+    "losses_of",
     "paper_plans",
     "parse_plan",
     "read_plan",
     "run_plan",
-    "score",
     "write_plan",
 ]

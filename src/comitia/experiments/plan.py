@@ -24,7 +24,7 @@ from comitia.relevance import POOLS
 EXAMPLES = {"seven-segment": load_seven_segment}
 """Datasets that need no file."""
 
-LOSS_NAMES = tuple(name for name in LOSSES if name != "fbeta")
+LOSS_NAMES = tuple(LOSSES)
 """The losses that a name alone describes."""
 
 CHOSEN_BY_OOB = "oob"

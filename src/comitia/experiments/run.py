@@ -24,7 +24,7 @@ from comitia.experiments.estimate import Estimate
 from comitia.experiments.parallel import CrashError, follow, outcomes
 from comitia.experiments.plan import CHOSEN_BY_OOB, Cell, DataSource, Plan
 from comitia.experiments.provenance import describe, machine, now, versions
-from comitia.experiments.score import score
+from comitia.experiments.score import losses_of
 from comitia.experiments.store import Store, StoreError
 
 
@@ -249,7 +249,7 @@ def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -
 
 
 def _rows(plan: Plan, cell: Cell, ensemble: Any, X: Any, Y: NDArray[np.int8]) -> list[dict[str, Any]]:
-    found = score(
+    found = losses_of(
         ensemble,
         X,
         Y,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
-from comitia.relevance import LabelSets, Marginals, Relevance, Shared
+from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
 
 # Expectations over label sets compare labelings pairwise; this many label comparisons are held in memory at a time.
 _PAIRS_AT_ONCE = 1 << 22
@@ -24,8 +25,14 @@ class Loss(ABC):
 
         minimise(P) ∈ argmin_h  Σ_y P(y) ℓ(y, h).
 
-    A subclass says what the loss is (:meth:`value`) and how it is minimised for either kind of belief.
+    A subclass says what the loss is (:meth:`value`) and how it is minimised for each kind of belief.
     """
+
+    title: ClassVar[str] = ""
+    """What people call it, or the measure that it is one minus of."""
+
+    measure: ClassVar[bool] = False
+    """Whether people read one minus the loss, a measure of which more is better."""
 
     def value(self, truth: ArrayLike, labeling: ArrayLike) -> FloatArray:
         """Return the loss of each instance, of shape (n,).
@@ -46,6 +53,8 @@ class Loss(ABC):
             return self._minimise_shared(relevance)
         if isinstance(relevance, LabelSets):
             return self._minimise_labelsets(relevance)
+        if isinstance(relevance, NonEmptyMarginals):
+            return self._minimise_nonempty(relevance)
         return self._minimise_marginals(_as_marginals(relevance).p)
 
     def risk(self, relevance: Relevance, labeling: ArrayLike) -> FloatArray:
@@ -60,23 +69,13 @@ class Loss(ABC):
             return self.risk(relevance.spelled_out(), h)
         if isinstance(relevance, LabelSets):
             return self._risk_labelsets(relevance, h)
+        if isinstance(relevance, NonEmptyMarginals):
+            return self._risk_nonempty(relevance, h)
         return self._risk_marginals(_as_marginals(relevance).p, h)
-
-    def given_some_label(self) -> Loss:
-        """Return the loss to minimise where every instance is known to have a label.
-
-        Marginals that are read as independent give the empty labeling the probability Π (1 − p_k), which is too much
-        where labels exclude each other.  A loss that rewards an empty answer to an empty truth returns itself without
-        that reward; others return themselves.
-        """
-        return self
 
     def _minimise_shared(self, shared: Shared) -> LabelArray:
         """Decide each belief that occurs once, and remember it."""
-        n_beliefs = shared.of.n_instances
-        if self not in shared.memory:
-            shared.memory[self] = np.zeros(n_beliefs, np.bool_), np.empty((n_beliefs, shared.n_labels), np.int8)
-        known, decided = shared.memory[self]
+        known, decided = shared.memory.of_loss(self, (shared.of.n_instances, shared.n_labels))
         rows = np.unique(shared.index[~known[shared.index]])
         if rows.size:
             decided[rows] = self.minimise(shared.of.take(rows))
@@ -95,6 +94,13 @@ class Loss(ABC):
     @abstractmethod
     def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray: ...
 
+    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
+        """Decide where one label or more is relevant.  Losses that add up over labels need the marginals alone."""
+        return self._minimise_marginals(belief.p)
+
+    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
+        return self._risk_marginals(belief.p, h)
+
     def _risk_labelsets(self, sets: LabelSets, h: LabelArray) -> FloatArray:
         weights = sets.weights
         row = np.repeat(np.arange(sets.n_instances), np.diff(weights.indptr))
@@ -108,7 +114,9 @@ class Loss(ABC):
 
 def _as_marginals(relevance: Relevance) -> Marginals:
     if not isinstance(relevance, Marginals):
-        raise ComitiaError(f"expected a relevance (Marginals, LabelSets or Shared); got {type(relevance).__name__}.")
+        raise ComitiaError(
+            f"expected Marginals, NonEmptyMarginals, LabelSets or Shared; got {type(relevance).__name__}."
+        )
     return relevance
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels, distinct_rows
 from comitia.losses.base import Loss
-from comitia.relevance import LabelSets
+from comitia.relevance import LabelSets, NonEmptyMarginals
 
 _ALL_UP_TO = 8
 
@@ -95,6 +95,12 @@ class CustomLoss(Loss):
     def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray:
         return self._risk_labelsets(self._spelled_out(p), h)
 
+    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
+        return self._minimise_labelsets(self._spelled_out(belief.q, some=True))
+
+    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
+        return self._risk_labelsets(self._spelled_out(belief.q, some=True), h)
+
     def _competing(self, support: LabelArray, marginals: FloatArray) -> LabelArray:
         K = len(marginals)
         if not isinstance(self.candidates, str):
@@ -111,20 +117,33 @@ class CustomLoss(Loss):
         chosen = {"support": [support], "top-k": [top], "auto": [support, top]}[self.candidates]
         return distinct_rows(np.concatenate(chosen))[0]
 
-    def _spelled_out(self, p: FloatArray) -> LabelSets:
-        """Marginals as an explicit distribution: all labelings if they are few, otherwise a sample of them."""
+    def _spelled_out(self, p: FloatArray, some: bool = False) -> LabelSets:
+        """Marginals as an explicit distribution, without the empty labeling if ``some`` label is relevant.
+
+        All labelings if they are few, otherwise a sample of them.
+        """
         n, K = p.shape
         if self.outcomes >= 2**K:
             table = all_labelings(K)
             weights = np.where(table, p[:, None, :], 1 - p[:, None, :]).prod(axis=2)
+            if some:
+                weights[:, 0] = 0.0
             return LabelSets(table, weights / weights.sum(axis=1, keepdims=True))
-        u = np.random.default_rng(0).random((self.outcomes, K))
-        drawn = (u < p[:, None, :]).astype(np.int8)
-        return (
-            LabelSets.from_rows((rows, np.full(self.outcomes, 1 / self.outcomes)) for rows in drawn)
-            if n
-            else (LabelSets(np.zeros((1, K), np.int8), np.zeros((0, 1))))
-        )
+        if not n:
+            return LabelSets(np.zeros((1, K), np.int8), np.zeros((0, 1)))
+        u = np.random.default_rng(0).random((self.outcomes, K + 1))
+        drawn = (_drawn_given_some(row, u) if some else (u[:, :K] < row).astype(np.int8) for row in p)
+        return LabelSets.from_rows((rows, np.full(self.outcomes, 1 / self.outcomes)) for rows in drawn)
+
+
+def _drawn_given_some(p: FloatArray, u: FloatArray) -> LabelArray:
+    """Draw labelings of independent labels of which one or more is relevant: the first of them, then those after it."""
+    before = np.concatenate([[1.0], np.cumprod(1 - p)[:-1]])
+    reach = np.cumsum(p * before)
+    first = np.minimum(np.searchsorted(reach, u[:, -1] * reach[-1], side="right"), len(p) - 1)[:, None]
+    labels = np.arange(len(p))
+    drawn = (labels == first) | ((labels > first) & (u[:, :-1] < p))
+    return np.asarray(drawn, dtype=np.int8)
 
 
 def all_labelings(n_labels: int) -> LabelArray:

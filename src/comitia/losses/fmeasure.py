@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_slices
 from comitia.losses import _independent, _joint
 from comitia.losses.base import Loss, check_zero_division, overlap
-from comitia.relevance import LabelSets
+from comitia.relevance import LabelSets, NonEmptyMarginals
 
 # Beyond this many grid points a label, evaluating sizes one by one is cheaper.
 _FINEST_GRID = 32
@@ -57,17 +58,16 @@ class FMeasure(Loss):
     array([0.5479])
     """
 
+    title: ClassVar[str] = "F1-measure"
+    measure: ClassVar[bool] = True
+
     beta: float = 1.0
     zero_division: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.beta) and self.beta > 0):
-            raise ComitiaError(f"beta must be finite and positive; got {self.beta}.")
+        if not (1e-150 < self.beta < 1e150):
+            raise ComitiaError(f"beta must be positive, and its square too and finite; got {self.beta}.")
         check_zero_division(self.zero_division)
-
-    def given_some_label(self) -> Loss:
-        """Return the loss that gives an empty labeling nothing."""
-        return replace(self, zero_division=0.0)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         common, true, predicted = overlap(y, h)
@@ -92,6 +92,13 @@ class FMeasure(Loss):
         over_slices(decide, len(p), at_least=64)
         return labeling
 
+    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
+        # An empty truth has no weight, so that an empty answer earns nothing; all other terms are in proportion.
+        return replace(self, zero_division=0.0)._minimise_marginals(belief.q)
+
+    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
+        return 1 - replace(self, zero_division=0.0)._expected(belief.q, h) / belief.some()
+
     def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
         distinct, place = sets.distinct()
         starts, labels = distinct.label_lists()
@@ -108,6 +115,10 @@ class FMeasure(Loss):
         return labeling[place]
 
     def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray:
+        return 1 - self._expected(p, h)
+
+    def _expected(self, p: FloatArray, h: LabelArray) -> FloatArray:
+        """Return the expected F-measure of h, labels independent with probabilities p."""
         measure = np.empty(len(p))
 
         def expect(rows: slice) -> None:
@@ -117,7 +128,7 @@ class FMeasure(Loss):
             )  # fmt: skip
 
         over_slices(expect, len(p), at_least=64)
-        return 1 - measure
+        return measure
 
 
 def _as_small_ratio(beta: float) -> tuple[int, int]:

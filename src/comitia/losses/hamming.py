@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class Hamming(Loss):
     array([[1, 1, 1]], dtype=int8)
     """
 
+    title: ClassVar[str] = "Hamming loss"
+
     false_positive: float | tuple[float, ...] = 1.0
     false_negative: float | tuple[float, ...] = 1.0
     ties: Literal["irrelevant", "relevant"] = "irrelevant"
@@ -57,7 +59,12 @@ class Hamming(Loss):
                 )
             if cost.ndim == 1:
                 object.__setattr__(self, name, tuple(cost.tolist()))
-        if not (np.add(*np.broadcast_arrays(self.false_positive, self.false_negative)) > 0).all():
+        both = np.add(
+            *np.broadcast_arrays(np.asarray(self.false_positive, float), np.asarray(self.false_negative, float))
+        )
+        if not np.isfinite(both).all():
+            raise ComitiaError("the two costs of a label must have a finite sum: use smaller ones.")
+        if not (both > 0).all():
             raise ComitiaError("a label for which both costs are zero has no threshold: give one of them a cost.")
         if self.ties not in ("irrelevant", "relevant"):
             raise ComitiaError(f"ties must be 'irrelevant' or 'relevant'; got {self.ties!r}.")

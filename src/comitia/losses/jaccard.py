@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_slices
 from comitia.losses import _independent, _joint
 from comitia.losses.base import Loss, check_zero_division, overlap
-from comitia.relevance import LabelSets
+from comitia.relevance import LabelSets, NonEmptyMarginals
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class Jaccard(Loss):
     array([[1, 1, 0]], dtype=int8)
     """
 
+    title: ClassVar[str] = "Jaccard index"
+    measure: ClassVar[bool] = True
+
     zero_division: float = 1.0
     exact_labels: int = 8
 
@@ -49,10 +53,6 @@ class Jaccard(Loss):
         check_zero_division(self.zero_division)
         if not 0 <= self.exact_labels <= 24:
             raise ComitiaError(f"exact_labels must lie in 0..24; got {self.exact_labels}.")
-
-    def given_some_label(self) -> Loss:
-        """Return the loss that gives an empty labeling nothing."""
-        return replace(self, zero_division=0.0)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         common, true, predicted = overlap(y, h)
@@ -72,6 +72,12 @@ class Jaccard(Loss):
         over_slices(decide, len(p), at_least=64)
         return labeling
 
+    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
+        return replace(self, zero_division=0.0)._minimise_marginals(belief.q)
+
+    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
+        return 1 - replace(self, zero_division=0.0)._expected(belief.q, h) / belief.some()
+
     def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
         distinct, place = sets.distinct()
         starts, labels = distinct.label_lists()
@@ -88,6 +94,10 @@ class Jaccard(Loss):
         return labeling[place]
 
     def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray:
+        return 1 - self._expected(p, h)
+
+    def _expected(self, p: FloatArray, h: LabelArray) -> FloatArray:
+        """Return the expected Jaccard index of h, labels independent with probabilities p."""
         measure = np.empty(len(p))
 
         def expect(rows: slice) -> None:
@@ -96,4 +106,4 @@ class Jaccard(Loss):
             )
 
         over_slices(expect, len(p), at_least=64)
-        return 1 - measure
+        return measure

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from comitia._errors import ComitiaError
+from comitia._names import unknown
 from comitia.losses.base import Loss
 from comitia.losses.custom import CustomLoss
 from comitia.losses.fmeasure import FMeasure
@@ -17,7 +18,6 @@ LOSSES: dict[str, type[Loss]] = {
     "hamming": Hamming,
     "subset01": SubsetZeroOne,
     "f1": FMeasure,
-    "fbeta": FMeasure,
     "jaccard": Jaccard,
 }
 """Every loss that has a name.  Tests iterate over it: a loss is tested the day it is added."""
@@ -37,8 +37,8 @@ def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:
     Examples
     --------
     >>> from comitia.losses import get_loss
-    >>> get_loss("fbeta", beta=2)
-    FMeasure(beta=2, zero_division=1.0)
+    >>> get_loss("f1")
+    FMeasure(beta=1.0, zero_division=1.0)
     """
     if isinstance(loss, Loss):
         if parameters:
@@ -46,7 +46,7 @@ def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:
         return loss
     if isinstance(loss, str):
         if loss not in LOSSES:
-            raise ComitiaError(f"unknown loss {loss!r}: expected one of {', '.join(map(repr, LOSSES))}.")
+            raise ComitiaError(unknown("loss", loss, LOSSES))
         return LOSSES[loss](**parameters)
     if callable(loss):
         return CustomLoss(loss, **parameters)

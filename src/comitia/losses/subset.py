@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_slices
 from comitia.losses import _joint
 from comitia.losses.base import Loss
-from comitia.relevance import LabelSets
+from comitia.relevance import LabelSets, NonEmptyMarginals
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class SubsetZeroOne(Loss):
     The paper's example: the mode of the joint is not the mode of the marginals.
 
     >>> from comitia.losses import Hamming, SubsetZeroOne
-    >>> from comitia.relevance import LabelSets
+    >>> from comitia.relevance import LabelSets, NonEmptyMarginals
     >>> table = [[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
     >>> belief = LabelSets(table, [[1/4, 3/16, 3/16, 3/16, 3/16]])
     >>> SubsetZeroOne().minimise(belief)
@@ -36,11 +37,24 @@ class SubsetZeroOne(Loss):
     array([[1, 1, 1]], dtype=int8)
     """
 
+    title: ClassVar[str] = "Subset 0/1 loss"
+
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         return np.asarray((y != h).any(axis=1), dtype=np.float64)
 
     def _minimise_marginals(self, p: FloatArray) -> LabelArray:
         return (p > 0.5).view(np.int8)
+
+    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
+        labeling = self._minimise_marginals(belief.q)
+        # Where no label is more likely than not, one label costs the least, and it is the most probable one.
+        empty = np.flatnonzero(~labeling.any(axis=1))
+        labeling[empty, belief.q[empty].argmax(axis=1)] = 1
+        return labeling
+
+    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
+        hit = np.where(h, belief.q, 1 - belief.q).prod(axis=1)
+        return np.where(h.any(axis=1), 1 - hit / belief.some(), 1.0)
 
     def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
         weights = sets.weights

@@ -1,19 +1,22 @@
-"""What somebody believes about the labels of each instance, and how beliefs are pooled.
+"""What somebody believes about the labels of each instance, how it is read, and how beliefs are pooled.
 
 A *relevance* is the belief of one ensemble member, of the pooled ensemble, or what votes express together:
 
-- :class:`Marginals`: a probability for every label, read as independent where a loss needs more than that;
+- :class:`Marginals`: a probability for every label, which a reading takes for more than that;
+- :class:`NonEmptyMarginals`: independent labels of which at least one is relevant;
 - :class:`LabelSets`: an explicit, sparse joint distribution over labelings, such as :func:`votes` gives;
-- :class:`Shared`: either of them, where many instances share few beliefs (the leaves of a tree).
+- :class:`Shared`: any of them, where many instances share few beliefs (the leaves of a tree).
 
-A *pool* makes one relevance of many: :data:`mean`, :data:`median`, :func:`trimmed_mean`, :data:`log_odds` pool
-marginals, :data:`mixture` pools label sets.
+A *reading* (:data:`READINGS`) makes a belief about whole labelings of marginals.  A *pool* (:data:`POOLS`) makes one
+relevance of many: :data:`mean`, :data:`median`, :data:`trimmed_mean`, :data:`log_odds` pool marginals, :data:`mixture`
+pools label sets.
 """
 
-from comitia.relevance.ballots import votes
-from comitia.relevance.base import Relevance, Shared
+from comitia.relevance.ballots import Ballots, votes
+from comitia.relevance.base import Members, Relevance, Shared
 from comitia.relevance.labelsets import LabelSets
-from comitia.relevance.marginals import Marginals
+from comitia.relevance.marginals import Marginals, NonEmptyMarginals
+from comitia.relevance.observed import Observed
 from comitia.relevance.pools import (
     POOLS,
     LogOdds,
@@ -29,20 +32,31 @@ from comitia.relevance.pools import (
     mixture,
     trimmed_mean,
 )
+from comitia.relevance.readings import READINGS, Auto, Independent, NonEmpty, Reading, get_reading
 
 __all__ = [
     "POOLS",
+    "READINGS",
+    "Auto",
+    "Ballots",
+    "Independent",
     "LabelSets",
     "LogOdds",
     "Marginals",
     "Mean",
     "Median",
+    "Members",
     "Mixture",
+    "NonEmpty",
+    "NonEmptyMarginals",
+    "Observed",
     "Pool",
+    "Reading",
     "Relevance",
     "Shared",
     "TrimmedMean",
     "get_pool",
+    "get_reading",
     "log_odds",
     "mean",
     "median",

@@ -101,3 +101,16 @@ def fingerprint_rows(indptr, indices, data, scale, fingerprints):
             b ^= b >> np.uint64(32)
         fingerprints[i, 0] = a
         fingerprints[i, 1] = b
+
+
+@njit(cache=True, nogil=True)
+def rows_are_alike(indptr, indices, data, scale, other):
+    """Return whether each row i of a CSR matrix has the entries, in their order, and the scale of row other[i]."""
+    for i in range(len(indptr) - 1):
+        j = other[i]
+        if indptr[i + 1] - indptr[i] != indptr[j + 1] - indptr[j] or scale[i] != scale[j]:
+            return False
+        for e in range(indptr[i + 1] - indptr[i]):
+            if indices[indptr[i] + e] != indices[indptr[j] + e] or data[indptr[i] + e] != data[indptr[j] + e]:
+                return False
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,25 +46,46 @@ def votes(labelings: ArrayLike | Iterable[ArrayLike], weights: ArrayLike | None 
     >>> ballot.weights.toarray(), ballot.total
     (array([[1., 2.]]), 3.0)
     """
-    packed, n_labels = _packed_votes(labelings)
-    mass = check_member_weights(weights, len(packed), packed.shape[1])
-    return _count(packed, mass, n_labels)
+    return Ballots.cast(labelings).counted(weights)
 
 
-def _packed_votes(labelings: ArrayLike | Iterable[ArrayLike]) -> tuple[NDArray[np.uint64], int]:
-    if isinstance(labelings, np.ndarray) and labelings.ndim != 3:
-        raise ComitiaError(f"labelings must have shape (M, n, K); got shape {labelings.shape}.")
-    shape: tuple[int, ...] | None = None
-    packed = []
-    for m, labeling in enumerate(labelings):  # type: ignore[arg-type]  # ArrayLike of three dimensions is iterable
-        labels = np.asarray(labeling)
-        shape = shape or labels.shape
-        if labels.shape != shape:
-            raise ComitiaError(f"member {m} has labelings of shape {labels.shape}, member 0 of shape {shape}.")
-        packed.append(pack(labels, f"the labelings of member {m}"))
-    if shape is None:
-        raise ComitiaError("there are no votes: at least one member is needed.")
-    return np.stack(packed), shape[1]
+@dataclass(frozen=True, eq=False)
+class Ballots:
+    """The labelings that members voted for, a bit for a label, to be counted for all members or for the first ones.
+
+    Parameters
+    ----------
+    words : array of uint64, shape (M, n, ceil(K / 64))
+        The labelings, packed.
+    n_labels : int
+        K.
+    """
+
+    words: NDArray[np.uint64]
+    n_labels: int
+
+    @classmethod
+    def cast(cls, labelings: ArrayLike | Iterable[ArrayLike]) -> Ballots:
+        """Take the members' votes, one member at a time; see :func:`votes`."""
+        if isinstance(labelings, np.ndarray) and labelings.ndim != 3:
+            raise ComitiaError(f"labelings must have shape (M, n, K); got shape {labelings.shape}.")
+        shape: tuple[int, ...] | None = None
+        packed = []
+        for m, labeling in enumerate(labelings):  # type: ignore[arg-type]  # ArrayLike of three dimensions is iterable
+            labels = np.asarray(labeling)
+            shape = shape or labels.shape
+            if labels.shape != shape:
+                raise ComitiaError(f"member {m} has labelings of shape {labels.shape}, member 0 of shape {shape}.")
+            packed.append(pack(labels, f"the labelings of member {m}"))
+        if shape is None:
+            raise ComitiaError("there are no votes: at least one member is needed.")
+        return cls(np.stack(packed), shape[1])
+
+    def counted(self, weights: ArrayLike | None = None, size: int | None = None) -> LabelSets:
+        """Return the votes of the first ``size`` members, or of all, as a distribution."""
+        words = self.words[:size]
+        mass = check_member_weights(weights, len(words), words.shape[1])
+        return _count(words, mass, self.n_labels)
 
 
 def check_member_weights(weights: ArrayLike | None, n_members: int, n_instances: int) -> FloatArray:
@@ -77,9 +99,13 @@ def check_member_weights(weights: ArrayLike | None, n_members: int, n_instances:
             f" {n_instances} instances; got shape {mass.shape}."
         )
     mass = mass.reshape(n_members, -1)
-    if not (np.isfinite(mass).all() and (mass >= 0).all() and (mass.sum(axis=0) > 0).all()):
-        raise ComitiaError("weights must be finite, not negative, and not all zero for an instance.")
+    if not (np.isfinite(mass).all() and (mass >= 0).all() and _countable(mass.sum(axis=0))):
+        raise ComitiaError("weights must be finite, also in sum, not negative, and not all zero for an instance.")
     return mass
+
+
+def _countable(total: FloatArray) -> bool:
+    return bool((np.isfinite(total) & (total > 0)).all())
 
 
 def _count(packed: NDArray[np.uint64], mass: FloatArray, n_labels: int) -> LabelSets:
@@ -96,7 +122,7 @@ def _count(packed: NDArray[np.uint64], mass: FloatArray, n_labels: int) -> Label
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     weights = csr_array((data, columns, indptr), shape=(n, len(distinct)))
     total = mass.sum(axis=0)
-    return LabelSets._trusted(
+    return LabelSets.unchecked(
         table=unpack(patterns[distinct], n_labels),
         weights=weights,
         total=total if mass.shape[1] > 1 else float(total[0]),

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia.relevance.observed import Observed
+
+Kept = TypeVar("Kept")
 
 
 class Relevance(ABC):
     """A belief about the labels of each of n instances."""
+
+    observed: Observed | None = None
+    """The labelsets of the training data that the belief comes from, where they are known."""
 
     @property
     @abstractmethod
@@ -35,12 +44,26 @@ class Relevance(ABC):
         """Return the belief about these instances alone, in this order."""
 
     @classmethod
-    def _trusted(cls, **fields: Any) -> Self:
-        """Build from fields that are right by construction, without checking them again."""
+    def unchecked(cls, **fields: Any) -> Self:
+        """Build from fields that are right by construction, without checking them."""
         relevance = object.__new__(cls)
         for name, value in fields.items():
             object.__setattr__(relevance, name, value)
         return relevance
+
+
+class Members(ABC):
+    """What all members believe about some instances: a collection that can be gone through again.
+
+    It knows the mean of their marginals at less cost than adding them up, and to the same bits.
+    """
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Relevance]: ...
+
+    @abstractmethod
+    def mean(self) -> FloatArray:
+        """Return the mean of the members' marginals, (n, K)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +78,8 @@ class Shared(Relevance):
         The distinct beliefs.
     index : array of int, shape (n,)
         Which belief each instance holds.
-    memory : dict, optional
-        What losses have decided for beliefs of ``of`` so far.  Given again with the same beliefs, nothing is decided
+    memory : Memory, optional
+        What losses have decided for beliefs of ``of`` of late.  Given again with the same beliefs, nothing is decided
         twice.
 
     Examples
@@ -71,7 +94,7 @@ class Shared(Relevance):
 
     of: Relevance
     index: IntArray
-    memory: dict[Any, tuple[NDArray[np.bool_], LabelArray]] = field(default_factory=dict, repr=False)
+    memory: Memory = field(default_factory=lambda: Memory(), repr=False)
 
     def __post_init__(self) -> None:
         index = np.asarray(self.index)
@@ -96,9 +119,78 @@ class Shared(Relevance):
     def marginals(self) -> FloatArray:
         return self.of.take(self.index).marginals()
 
+    @property
+    def observed(self) -> Observed | None:  # type: ignore[override]
+        return self.of.observed
+
     def take(self, rows: IntArray) -> Shared:
-        return self._trusted(of=self.of, index=self.index[rows], memory=self.memory)
+        return self.unchecked(of=self.of, index=self.index[rows], memory=self.memory)
 
     def spelled_out(self) -> Relevance:
         """Return the same beliefs with one row for each instance."""
         return self.of.take(self.index)
+
+    def read_by(self, reading: Any) -> Shared:
+        """Return the same beliefs as a reading reads them, with a memory of their own."""
+        return self.unchecked(of=_Read(self.of, reading), index=self.index, memory=self.memory.of_reading(reading))
+
+
+@dataclass(frozen=True, eq=False)
+class _Read(Relevance):
+    """Beliefs that are read when they are asked for: those of leaves that no instance reaches never are."""
+
+    of: Relevance
+    reading: Any
+
+    @property
+    def n_instances(self) -> int:
+        return self.of.n_instances
+
+    @property
+    def n_labels(self) -> int:
+        return self.of.n_labels
+
+    def marginals(self) -> FloatArray:
+        return self.take(np.arange(self.n_instances)).marginals()
+
+    def take(self, rows: IntArray) -> Relevance:
+        read: Relevance = self.reading(self.of.take(rows))
+        return read
+
+
+class Memory:
+    """What losses have decided for beliefs that many instances share, the latest few kept.
+
+    A decision for each of B beliefs takes B × K bytes; a model lives long and may be asked for any number of losses.
+    """
+
+    KEPT = 8
+
+    def __init__(self) -> None:
+        self._decided: OrderedDict[Any, tuple[NDArray[np.bool_], LabelArray]] = OrderedDict()
+        self._readings: OrderedDict[Any, Memory] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._decided) + sum(map(len, self._readings.values()))
+
+    def of_loss(self, loss: Any, shape: tuple[int, int]) -> tuple[NDArray[np.bool_], LabelArray]:
+        """Return which of the beliefs are decided for a loss, and the decisions, to be filled in."""
+        return self._recall(self._decided, loss, lambda: (np.zeros(shape[0], np.bool_), np.empty(shape, np.int8)))
+
+    def of_reading(self, reading: Any) -> Memory:
+        """Return what was decided for the beliefs as a reading reads them."""
+        return self._recall(self._readings, reading, Memory)
+
+    def _recall(self, kept: OrderedDict[Any, Kept], key: Any, make: Callable[[], Kept]) -> Kept:
+        try:
+            hash(key)
+        except TypeError:  # somebody's own loss, which nothing can be remembered by
+            return make()
+        with self._lock:
+            found = kept[key] if key in kept else make()
+            kept[key] = found
+            kept.move_to_end(key)
+            while len(kept) > self.KEPT:
+                kept.popitem(last=False)
+            return found

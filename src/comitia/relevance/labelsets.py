@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows, index_patterns, pack
 from comitia.relevance import _kernels
 from comitia.relevance.base import Relevance
+from comitia.relevance.observed import Observed
 
 _SUM_TOLERANCE = 1e-9
 
@@ -31,6 +33,8 @@ class LabelSets(Relevance):
     total : float or array of shape (n,)
         What each row of ``weights`` sums to.  Votes keep their counts, with the number of votes as the total, so that
         a tie is a tie whatever the number of members.
+    observed : Observed, optional
+        The labelsets of the training data, for readings of the marginals.
 
     Examples
     --------
@@ -47,10 +51,11 @@ class LabelSets(Relevance):
     table: LabelArray
     weights: csr_array
     total: float | FloatArray = 1.0
+    observed: Observed | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         table = check_labels(self.table, "table")
-        weights = csr_array(self.weights, dtype=np.float64)
+        weights = _checked_weights(self.weights)
         if weights.shape[1] != len(table):
             raise ComitiaError(
                 f"weights must have a column for each of the {len(table)} rows of table; got {weights.shape[1]}."
@@ -67,6 +72,8 @@ class LabelSets(Relevance):
         if not (np.isfinite(total).all() and (total > 0).all()):
             raise ComitiaError("total must be finite and positive.")
         sums = weights.sum(axis=1)
+        if not np.isfinite(sums).all():
+            raise ComitiaError("the weights of an instance must have a finite sum; use smaller ones.")
         wrong = np.flatnonzero(np.abs(sums - total) > _SUM_TOLERANCE * total)
         if wrong.size:
             row = wrong[0]
@@ -143,6 +150,9 @@ class LabelSets(Relevance):
         _kernels.fingerprint_rows(weights.indptr, weights.indices, weights.data, total, fingerprints)
         place = np.empty(self.n_instances, np.int32)
         first = index_patterns(fingerprints, place)
+        if not _kernels.rows_are_alike(weights.indptr, weights.indices, weights.data, total, first[place]):
+            # Fingerprints of different rows can be made to agree: then nothing is saved, and nothing is wrong.
+            return self, np.arange(self.n_instances)
         return self if len(first) == self.n_instances else self.take(first), place.astype(np.intp)
 
     def label_lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -153,7 +163,18 @@ class LabelSets(Relevance):
 
     def take(self, rows: IntArray) -> LabelSets:
         total = self.total if np.ndim(self.total) == 0 else np.asarray(self.total)[rows]
-        return self._trusted(table=self.table, weights=self.weights[rows], total=total)
+        return self.unchecked(table=self.table, weights=self.weights[rows], total=total, observed=self.observed)
+
+
+def _checked_weights(given: Any) -> csr_array:
+    """Return weights as a CSR matrix whose inside compiled loops can follow, entries of a row in their order."""
+    weights = csr_array(given, dtype=np.float64)
+    try:
+        weights.check_format(full_check=True)
+    except ValueError as error:
+        raise ComitiaError(f"weights must be a whole CSR matrix; got one that is damaged: {error}") from error
+    merged = merge_rows(weights.indptr, weights.indices, weights.data, weights.shape[1])
+    return merged if merged.nnz < weights.nnz else weights
 
 
 def merge_rows(indptr: IntArray, columns: NDArray[np.int32], data: FloatArray, width: int) -> csr_array:

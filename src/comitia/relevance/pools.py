@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import Protocol, runtime_checkable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,9 @@ from scipy.special import expit, logit
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, distinct_rows
+from comitia._names import unknown
 from comitia.relevance.ballots import check_member_weights
-from comitia.relevance.base import Relevance, Shared
+from comitia.relevance.base import Members, Relevance, Shared
 from comitia.relevance.labelsets import LabelSets, merge_rows
 from comitia.relevance.marginals import Marginals
 
@@ -27,17 +28,12 @@ class Pool(ABC):
     or of members for each instance, (M, n).
     """
 
+    joint: ClassVar[bool] = False
+    """Whether it pools joint distributions, not marginals."""
+
     @abstractmethod
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Relevance:
         """Return the pooled relevance of ``members``, a sequence or an iterator."""
-
-
-@runtime_checkable
-class KnowsItsMean(Protocol):
-    """Members that know the mean of their marginals at less cost than adding them up, and to the same bits."""
-
-    def mean(self) -> FloatArray:
-        """Return the mean of the members' marginals, (n, K)."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +48,15 @@ class Mean(Pool):
     """
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
-        if weights is None and isinstance(members, KnowsItsMean):
-            return Marginals._trusted(p=members.mean())
+        if weights is None and isinstance(members, Members):
+            return Marginals.unchecked(p=members.mean(), observed=next(iter(members)).observed)
         first, weighted = _weighted(members, weights)
         total, p = np.zeros((1, 1)), np.zeros((first.n_instances, first.n_labels))
         for member, weight in weighted:
             p += member.marginals() if weights is None else weight * member.marginals()
             total = total + weight
         p /= total
-        return Marginals._trusted(p=np.minimum(p, 1.0, out=p))
+        return Marginals.unchecked(p=np.minimum(p, 1.0, out=p), observed=first.observed)
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ class LogOdds(Pool):
         for member, weight in weighted:
             odds += weight * logit(self.epsilon + (1 - 2 * self.epsilon) * member.marginals())
             total = total + weight
-        return Marginals._trusted(p=expit(odds / total))
+        return Marginals.unchecked(p=expit(odds / total), observed=first.observed)
 
 
 @dataclass(frozen=True)
@@ -99,9 +95,9 @@ class Median(Pool):
     """
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
-        stack, mass = _stacked(members, weights)
+        first, stack, mass = _stacked(members, weights)
         if weights is None:
-            return Marginals._trusted(p=np.median(stack, axis=0))
+            return Marginals.unchecked(p=np.median(stack, axis=0), observed=first.observed)
         order = np.argsort(stack, axis=0)
         ordered = np.take_along_axis(stack, order, axis=0)
         below = np.cumsum(np.take_along_axis(np.broadcast_to(mass, stack.shape), order, axis=0), axis=0)
@@ -109,7 +105,7 @@ class Median(Pool):
         low = np.take_along_axis(ordered, (below < half).sum(axis=0)[None], axis=0)[0]
         # Members of no weight may stand between the two middle ones: skip to the next that adds weight.
         high = np.take_along_axis(ordered, (below <= half).sum(axis=0)[None], axis=0)[0]
-        return Marginals._trusted(p=(low + high) / 2)
+        return Marginals.unchecked(p=(low + high) / 2, observed=first.observed)
 
 
 @dataclass(frozen=True)
@@ -131,10 +127,11 @@ class TrimmedMean(Pool):
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         if weights is not None:
             raise ComitiaError("a trimmed mean takes no member weights: use the pool 'mean' or 'log_odds'.")
-        stack, _ = _stacked(members, None)
+        first, stack, _ = _stacked(members, None)
         left_out = int(self.share * len(stack))
         stack.sort(axis=0)
-        return Marginals._trusted(p=stack[left_out : len(stack) - left_out].mean(axis=0))
+        trimmed = stack[left_out : len(stack) - left_out].mean(axis=0)
+        return Marginals.unchecked(p=trimmed, observed=first.observed)
 
 
 @dataclass(frozen=True)
@@ -150,6 +147,8 @@ class Mixture(Pool):
     >>> pooled.table.tolist(), (pooled.weights.toarray() / pooled.total).tolist()
     ([[1, 0], [0, 1]], [[0.25, 0.75]])
     """
+
+    joint: ClassVar[bool] = True
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> LabelSets:
         _, weighted = _weighted(members, weights)
@@ -181,7 +180,7 @@ class Mixture(Pool):
         merged = merge_rows(indptr, columns, data, len(table))
         merged.eliminate_zeros()
         total = np.sum(masses, axis=0)
-        return LabelSets._trusted(table=table, weights=merged, total=float(total[0]) if len(total) == 1 else total)
+        return LabelSets.unchecked(table=table, weights=merged, total=float(total[0]) if len(total) == 1 else total)
 
 
 def _common_table(parts: list[LabelSets]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -219,23 +218,23 @@ def _weighted(
     return first, pairs()
 
 
-def _stacked(members: Iterable[Relevance], weights: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """Return the members' marginals, (M, n, K), and their weights, (M, 1 or n, 1)."""
-    _, weighted = _weighted(members, weights)
+def _stacked(members: Iterable[Relevance], weights: ArrayLike | None) -> tuple[Relevance, FloatArray, FloatArray]:
+    """Return the first member, the marginals of all, (M, n, K), and their weights, (M, 1 or n, 1)."""
+    first, weighted = _weighted(members, weights)
     stack, mass = zip(*((member.marginals(), weight) for member, weight in weighted), strict=True)
-    return np.stack(stack), np.stack(mass)
+    return first, np.stack(stack), np.stack(mass)
 
 
 mean = Mean()
 median = Median()
-trimmed_mean = TrimmedMean
+trimmed_mean = TrimmedMean()
 log_odds = LogOdds()
 mixture = Mixture()
 
 POOLS: dict[str, Pool] = {
     "mean": mean,
     "median": median,
-    "trimmed_mean": TrimmedMean(),
+    "trimmed_mean": trimmed_mean,
     "log_odds": log_odds,
 }
 """Pools of marginals by name."""
@@ -245,6 +244,6 @@ def get_pool(pool: str | Pool) -> Pool:
     """Return the pool of this name, or the pool itself."""
     if isinstance(pool, Pool):
         return pool
-    if pool not in POOLS:
-        raise ComitiaError(f"unknown pool {pool!r}: expected a Pool or one of {', '.join(map(repr, POOLS))}.")
+    if not isinstance(pool, str) or pool not in POOLS:
+        raise ComitiaError(unknown("pool", pool, POOLS))
     return POOLS[pool]

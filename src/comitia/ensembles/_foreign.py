@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,46 +15,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.relevance import Marginals, Relevance
-
-
-class Crew(Protocol):
-    """The members of an ensemble."""
-
-    def __len__(self) -> int: ...
-
-    def relevances(self, X: Any, joint: bool = False) -> Iterable[Relevance]:
-        """Return what each member believes about the rows of X."""
-
-    def joined(self, other: Any) -> Any:
-        """Return these members followed by others."""
-
-
-class Member(Protocol):
-    """One multilabel classifier."""
-
-    def marginals(self, X: Any) -> FloatArray: ...
-
-
-@dataclass(frozen=True)
-class MemberList:
-    """Members of any kind, asked one after another."""
-
-    members: tuple[Member, ...]
-
-    def __len__(self) -> int:
-        return len(self.members)
-
-    def relevances(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
-        if joint:
-            raise ComitiaError(
-                "these members give marginals, not labelset distributions: 'ctp-joint' needs an ensemble of trees"
-                " (EMODTClassifier)."
-            )
-        return (Marginals(member.marginals(X)) for member in self.members)
-
-    def joined(self, other: MemberList) -> MemberList:
-        return MemberList(self.members + other.members)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+"""The one place where decisions are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray
+from comitia.aggregation._decision import Decision, Pooled, Votes
+from comitia.relevance import Ballots, Members, Relevance
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What the members believe about some instances, and what is decided from it.
+
+    Every decision minimises a loss over a distribution: what a pool makes of the beliefs, or the votes.  What several
+    decisions have in common (the members' answers, a pooled belief, votes, the labeling itself) is found once.
+
+    Parameters
+    ----------
+    ask : callable
+        Returns the members' beliefs: their joint distributions if its argument is true, their marginals if not.
+    weights : array-like of float, shape (M,) or (M, n), optional
+        Weight of each member, for all instances or for each.
+    once : bool
+        Whether one decision is all that will be asked for: members are then gone through one at a time, and not kept.
+    """
+
+    ask: Callable[[bool], Iterable[Relevance]]
+    weights: ArrayLike | None = None
+    once: bool = False
+    _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def decide(self, decision: Decision, size: int | None = None) -> LabelArray:
+        """Return the labeling, (n, K), that the first ``size`` members, or all of them, decide on."""
+        return self._found((decision, size), lambda: decision.loss.minimise(self.distribution(decision, size)))
+
+    def stages(self, decision: Decision, sizes: Sequence[int]) -> Iterator[LabelArray]:
+        """Yield what the first m members decide on, for each m of the ascending ``sizes``."""
+        if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1:
+            raise ComitiaError(f"sizes must be ascending numbers of members, from 1; got {list(sizes)}.")
+        available = len(list(self._members(decision.needs_joint)))
+        if available < sizes[-1]:
+            raise ComitiaError(f"sizes must not exceed the {available} members there are; got {sizes[-1]}.")
+        for size in sizes:
+            yield self.decide(decision, size)
+
+    def distribution(self, decision: Decision, size: int | None = None) -> Relevance:
+        """Return the distribution over which a decision minimises its loss."""
+        find = self._ballots if isinstance(decision.over, Votes) else self._pooled
+        return self._found((decision.over, decision.reading, size), lambda: find(decision, size))
+
+    def _pooled(self, decision: Decision, size: int | None) -> Relevance:
+        assert isinstance(decision.over, Pooled)
+        pool, reading = decision.over.pool, decision.reading
+        members = self._members(decision.needs_joint)
+        if size is not None:
+            members = list(islice(members, size))
+        if pool.joint:
+            return pool(map(reading, members), self._weights(size))
+        return reading(pool(members, self._weights(size)))
+
+    def _ballots(self, decision: Decision, size: int | None) -> Relevance:
+        votes, reading = decision.over, decision.reading
+        assert isinstance(votes, Votes)
+        ballots: Ballots = self._found(
+            ("cast", votes, reading),
+            lambda: Ballots.cast(
+                votes.loss.minimise(reading(member)) for member in self._members(decision.needs_joint)
+            ),
+        )
+        return ballots.counted(self._weights(size), size)
+
+    def _weights(self, size: int | None) -> FloatArray | None:
+        return None if self.weights is None else np.asarray(self.weights, dtype=np.float64)[:size]
+
+    def _members(self, joint: bool) -> Iterable[Relevance]:
+        if self.once:
+            return self.ask(joint)
+
+        def asked() -> Iterable[Relevance]:
+            members = self.ask(joint)
+            return members if isinstance(members, Members) else list(members)
+
+        return self._found(("members", joint), asked)
+
+    def _found(self, key: Hashable, find: Callable[[], Value]) -> Value:
+        """Look up what was found before, or find it; what somebody's own loss cannot be looked up by is found anew."""
+        try:
+            if key in self._known:
+                value: Value = self._known[key]
+                return value
+        except TypeError:
+            return find()
+        self._known[key] = value = find()
+        return value

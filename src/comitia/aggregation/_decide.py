@@ -1,0 +1,59 @@
+"""A decision of members that are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from comitia._labels import LabelArray
+from comitia.aggregation._beliefs import Beliefs
+from comitia.aggregation._kinds import Aggregation, get_aggregation
+from comitia.losses import Loss, get_loss
+from comitia.relevance import Pool, Reading, Relevance, get_pool, get_reading
+
+
+def decide(
+    members: Iterable[Relevance],
+    loss: str | Loss | Callable[..., Any] = "hamming",
+    aggregation: str | Aggregation | None = None,
+    pool: str | Pool = "mean",
+    reading: str | Reading = "auto",
+    weights: ArrayLike | None = None,
+) -> LabelArray:
+    """Return the labeling that the members agree on, made for a loss.
+
+    Parameters
+    ----------
+    members : iterable of Relevance
+        What each member believes about the same n instances; a sequence, or an iterator, which is consumed once, one
+        member in memory at a time.
+    loss : str, Loss or callable, default="hamming"
+        The loss to minimise: see :func:`comitia.get_loss`.
+    aggregation : str, Aggregation or None, default=None
+        A name of :data:`comitia.AGGREGATIONS`.  None takes the paper's advice: the mode of the votes (``"ptc-mode"``)
+        for subset 0/1 loss, ``"ctp"`` for all others.
+    pool : str or Pool, default="mean"
+        How ``"ctp"`` and ``"gmv"`` pool marginals: see :data:`comitia.POOLS`.
+    reading : str or Reading, default="auto"
+        How marginals are read as beliefs about whole labelings: see :data:`comitia.READINGS`.
+    weights : array-like of float, shape (M,) or (M, n), optional
+        Weight of each member, for all instances or for each; equal by default.
+
+    Returns
+    -------
+    ndarray of int8, shape (n, K)
+
+    Examples
+    --------
+    >>> from comitia import Marginals, decide
+    >>> members = [Marginals([[0.9, 0.4, 0.4]]), Marginals([[0.6, 0.4, 0.1]]), Marginals([[0.2, 0.45, 0.3]])]
+    >>> decide(members)
+    array([[1, 0, 0]], dtype=int8)
+    >>> decide(members, loss="f1")
+    array([[1, 1, 0]], dtype=int8)
+    """
+    target = get_loss(loss)
+    decision = get_aggregation(aggregation, target).decision(target, get_pool(pool), get_reading(reading))
+    return Beliefs(lambda _: members, weights, once=True).decide(decision)

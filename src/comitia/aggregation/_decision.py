@@ -1,0 +1,57 @@
+"""A decision, said in full: which loss is minimised over which distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from comitia.losses import Loss
+from comitia.relevance import Pool, Reading
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The distribution that a pool makes of the members' beliefs.
+
+    A pool of marginals is read once they are pooled; joint distributions are read, where that is needed, before.
+    """
+
+    pool: Pool
+
+    @property
+    def joint(self) -> bool:
+        return self.pool.joint
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The distribution of the labelings that members decide on, each for this loss.
+
+    With ``joint`` each decides by its joint distribution, otherwise by its marginals as they are read.
+    """
+
+    loss: Loss
+    joint: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A loss to be minimised over a distribution, and the reading of marginals on the way to it.
+
+    Parameters
+    ----------
+    loss : Loss
+        What is minimised in the end.
+    over : Pooled or Votes
+        The distribution.
+    reading : Reading
+        How marginals, of the pool or of members that vote, are read as beliefs about whole labelings.
+    """
+
+    loss: Loss
+    over: Pooled | Votes
+    reading: Reading
+
+    @property
+    def needs_joint(self) -> bool:
+        """Whether members have to give joint distributions: where those are used, and no reading makes them."""
+        return self.over.joint and not self.reading.joint

@@ -1,0 +1,137 @@
+"""The two kinds of aggregation, and the paper's names for their settings."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from comitia._errors import ComitiaError
+from comitia._names import unknown
+from comitia.aggregation._decision import Decision, Pooled, Votes
+from comitia.losses import Hamming, Loss, SubsetZeroOne
+from comitia.relevance import Independent, Pool, Reading, mixture
+
+
+@dataclass(frozen=True)
+class Aggregation(ABC):
+    """How members decide together: a value that says which loss is minimised over which distribution.
+
+    One's own subclass says it in :meth:`decision`, and then works wherever a name does.
+
+    Examples
+    --------
+    Every member decides for subset 0/1 loss, and their votes for the user's loss:
+
+    >>> from dataclasses import dataclass
+    >>> from comitia import Aggregation, Marginals, SubsetZeroOne, decide
+    >>> from comitia.aggregation import Decision, Votes
+    >>> @dataclass(frozen=True)
+    ... class ModesThenLoss(Aggregation):
+    ...     def decision(self, loss, pool, reading):
+    ...         return Decision(loss, Votes(SubsetZeroOne()), reading)
+    >>> decide([Marginals([[0.9, 0.4]]), Marginals([[0.8, 0.6]])], loss="f1", aggregation=ModesThenLoss())
+    array([[1, 1]], dtype=int8)
+    """
+
+    title: str = field(default="", kw_only=True, compare=False)
+
+    @abstractmethod
+    def decision(self, loss: Loss, pool: Pool, reading: Reading) -> Decision:
+        """Return what is to be done for the user's loss, pool and reading."""
+
+    @property
+    def pools(self) -> bool:
+        """Whether the user's pool makes a difference."""
+        return False
+
+
+@dataclass(frozen=True)
+class CombineThenPredict(Aggregation):
+    """Pool what the members believe, then minimise the loss: ``loss.minimise(reading(pool(members)))``.
+
+    Parameters
+    ----------
+    pool : Pool, optional
+        Used in place of the user's pool: with a mixture this is combining joint distributions.
+    loss : Loss, optional
+        Minimised in place of the user's loss: with Hamming loss this is graded majority voting.
+    reading : Reading, optional
+        Used in place of the user's reading.
+    """
+
+    pool: Pool | None = None
+    loss: Loss | None = None
+    reading: Reading | None = None
+
+    def decision(self, loss: Loss, pool: Pool, reading: Reading) -> Decision:
+        return Decision(self.loss or loss, Pooled(self.pool or pool), self.reading or reading)
+
+    @property
+    def pools(self) -> bool:
+        return self.pool is None
+
+
+@dataclass(frozen=True)
+class PredictThenCombine(Aggregation):
+    """Let every member minimise the loss, then minimise a loss over their votes.
+
+    Parameters
+    ----------
+    combine : Loss, optional
+        Minimised over the votes: Hamming loss is voting label by label, subset 0/1 loss takes the mode; None is the
+        loss that the members minimised.
+    loss : Loss, optional
+        Minimised by the members in place of the user's loss: with Hamming loss this is binary majority voting.
+    reading : Reading, optional
+        Used in place of the user's reading.
+    """
+
+    combine: Loss | None = None
+    loss: Loss | None = None
+    reading: Reading | None = None
+
+    def decision(self, loss: Loss, pool: Pool, reading: Reading) -> Decision:  # noqa: ARG002  votes are not pooled
+        cast = self.loss or loss
+        return Decision(self.combine or cast, Votes(cast), self.reading or reading)
+
+
+# A tied vote is relevant: in the paper's Figure 2 binary voting jumps at even ensemble sizes.
+_MAJORITY = Hamming(ties="relevant")
+
+# The two votes cut at one half, whatever else is known.
+AGGREGATIONS: dict[str, Aggregation] = {
+    "gmv": CombineThenPredict(loss=Hamming(), reading=Independent(), title="GMV"),
+    "bmv": PredictThenCombine(_MAJORITY, loss=Hamming(), reading=Independent(), title="BMV"),
+    "ctp": CombineThenPredict(title="CTP"),
+    "ptc-lw": PredictThenCombine(_MAJORITY, title="PTC-lw"),
+    "ptc-mode": PredictThenCombine(SubsetZeroOne(), title="PTC-mode"),
+    "ptc-mbr": PredictThenCombine(title="PTC-mbr"),
+    "ctp-joint": CombineThenPredict(mixture, title="CTP-joint"),
+}
+"""The aggregations by name.
+
+========= ==========================================================================================
+gmv       graded majority voting: pool, then cut at one half
+bmv       binary majority voting: every member cuts at one half, then the majority of each label
+ctp       pool, then minimise the loss
+ptc-lw    every member minimises the loss, then the majority of each label
+ptc-mode  every member minimises the loss, then the most frequent labeling
+ptc-mbr   every member minimises the loss, then the labeling that minimises it over their votes
+ctp-joint mixture of the members' labelset distributions, then minimise the loss over it
+========= ==========================================================================================
+"""
+
+
+def get_aggregation(aggregation: str | Aggregation | None, loss: Loss) -> Aggregation:
+    """Return the aggregation of this name, the one the paper advises for the loss if None, or the one given."""
+    if isinstance(aggregation, Aggregation):
+        return aggregation
+    name = advised(loss) if aggregation is None else aggregation
+    if not isinstance(name, str) or name not in AGGREGATIONS:
+        raise ComitiaError(unknown("aggregation", name, AGGREGATIONS))
+    return AGGREGATIONS[name]
+
+
+def advised(loss: Loss) -> str:
+    """Return the name of the aggregation that the paper advises for this loss."""
+    return "ptc-mode" if isinstance(loss, SubsetZeroOne) else "ctp"

@@ -1,0 +1,216 @@
+"""The members of an ensemble, fitted, and what they believe about new instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia.ensembles._logistic import scaled
+from comitia.learners.chains import ChainFit, predict_chains
+from comitia.learners.logistic import predict_logistic
+from comitia.learners.tree import MultiObjectiveTree, apply_trees, mean_marginals
+from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance, Shared
+from comitia.relevance.base import Memory
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What members are asked for.
+
+    Parameters
+    ----------
+    joint : bool
+        Whether for labelset distributions, not for marginals.
+    observed : Observed
+        The labelsets of the training data, which go with every belief.
+    n_jobs : int or None
+        Jobs that may work on it.
+    """
+
+    joint: bool
+    observed: Observed
+    n_jobs: int | None = None
+
+
+class Crew(Protocol):
+    """The members of an ensemble."""
+
+    def __len__(self) -> int: ...
+
+    def relevances(self, X: Any, asked: Asked) -> Iterable[Relevance]:
+        """Return what each member believes about the rows of X."""
+
+    def joined(self, other: Any) -> Any:
+        """Return these members followed by others."""
+
+
+class Member(Protocol):
+    """One multilabel classifier."""
+
+    def marginals(self, X: Any) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class MemberList:
+    """Members of any kind, asked one after another."""
+
+    members: tuple[Member, ...]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+        return (Marginals(member.marginals(X), asked.observed) for member in self.members)
+
+    def joined(self, other: MemberList) -> MemberList:
+        return MemberList(self.members + other.members)
+
+
+@dataclass(frozen=True)
+class LogisticCrew:
+    """Members with a logistic regression for each label.
+
+    Parameters
+    ----------
+    coef : array, shape (M, K, d)
+        For the features as they are given: scaling is folded in.
+    intercept : array, shape (M, K)
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+        return (
+            Marginals.unchecked(p=predict_logistic(X, coef, intercept), observed=asked.observed)
+            for coef, intercept in zip(self.coef, self.intercept, strict=True)
+        )
+
+    def repeated(self, times: int) -> LogisticCrew:
+        """Return so many copies of the one member that all of them are."""
+        return LogisticCrew(np.tile(self.coef, (times, 1, 1)), np.tile(self.intercept, (times, 1)))
+
+    def joined(self, other: LogisticCrew) -> LogisticCrew:
+        return LogisticCrew(np.concatenate([self.coef, other.coef]), np.concatenate([self.intercept, other.intercept]))
+
+
+@dataclass(frozen=True)
+class ChainCrew:
+    """Members that are chains of logistic regressions, walked together."""
+
+    fit: ChainFit
+    centre: FloatArray
+    scale: FloatArray
+    method: Literal["predict", "predict_proba"]
+
+    def __len__(self) -> int:
+        return len(self.fit.orders)
+
+    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+        walked = predict_chains(self.fit, scaled(X, self.centre, self.scale), method=self.method, n_jobs=asked.n_jobs)
+        return (Marginals.unchecked(p=p, observed=asked.observed) for p in walked)
+
+    def joined(self, other: ChainCrew) -> ChainCrew:
+        both = {
+            name: np.concatenate([getattr(self.fit, name), getattr(other.fit, name)])
+            for name in ChainFit.__dataclass_fields__
+        }
+        return ChainCrew(ChainFit(**both), self.centre, self.scale, self.method)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCrew:
+    """Trees, and the table of the labelsets that their leaves count.
+
+    Trees that were grown later may count labelsets that earlier ones do not know; the table has those of all.
+    """
+
+    trees: tuple[MultiObjectiveTree, ...]
+    table: LabelArray
+    _leaves: dict[bool, list[tuple[Relevance, Memory]]] = field(default_factory=dict, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def relevances(self, X: Any, asked: Asked) -> LeafBeliefs:
+        return LeafBeliefs(self, apply_trees(self.trees, X), asked)
+
+    def joined(self, other: TreeCrew) -> TreeCrew:
+        return TreeCrew(self.trees + other.trees, other.table)
+
+    def leaves(self, asked: Asked) -> list[tuple[Relevance, Memory]]:
+        """Return the beliefs of each tree's leaves, with what losses have decided for them of late."""
+        if asked.joint not in self._leaves:
+            read = self._joint if asked.joint else self._marginal
+            self._leaves[asked.joint] = [(read(tree, asked.observed), Memory()) for tree in self.trees]
+        return self._leaves[asked.joint]
+
+    def _marginal(self, tree: MultiObjectiveTree, observed: Observed) -> Relevance:
+        return LeafMarginals(tree.leaf_marginals(), observed)
+
+    def _joint(self, tree: MultiObjectiveTree, observed: Observed) -> Relevance:
+        counted = tree.leaf_labelsets()
+        weights = csr_array((counted.data, counted.indices, counted.indptr), shape=(tree.n_leaves, len(self.table)))
+        return LabelSets.unchecked(table=self.table, weights=weights, total=1.0, observed=observed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"trees": self.trees, "table": self.table}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _leaves={})
+        for tree in self.trees:
+            tree.check()
+            if tree.labelsets is not None and not (
+                tree.n_labelsets <= len(self.table) and tree.n_labels == self.table.shape[1]
+            ):
+                raise ComitiaError(f"the table of labelsets has shape {self.table.shape}, and the trees know others.")
+
+
+@dataclass(frozen=True)
+class LeafBeliefs(Members):
+    """What each tree believes about some instances: what the leaf believes that they fall into."""
+
+    crew: TreeCrew
+    leaves: NDArray[np.int32]
+    asked: Asked
+
+    def __iter__(self) -> Iterator[Relevance]:
+        for (belief, memory), leaves in zip(self.crew.leaves(self.asked), self.leaves, strict=True):
+            yield Shared.unchecked(of=belief, index=leaves.astype(np.intp), memory=memory)
+
+    def mean(self) -> FloatArray:
+        """Return the mean of the leaves' marginals, added up from sparse counts."""
+        return mean_marginals(self.crew.trees, self.leaves)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafMarginals(Relevance):
+    """Label proportions of a tree's leaves, kept sparse: memory follows the labels that occur."""
+
+    proportions: csr_array
+    observed: Observed | None = None
+
+    @property
+    def n_instances(self) -> int:
+        return int(self.proportions.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.proportions.shape[1])
+
+    def marginals(self) -> FloatArray:
+        return np.asarray(self.proportions.toarray())
+
+    def take(self, rows: IntArray) -> Marginals:
+        p = np.ascontiguousarray(self.proportions[rows].toarray())
+        return Marginals.unchecked(p=p, observed=self.observed)

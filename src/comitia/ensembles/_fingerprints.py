@@ -1,0 +1,89 @@
+"""Instances that are the same: found by fingerprints, and then compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from comitia._labels import IntArray, LabelArray, pack
+from comitia.ensembles._features import is_frame, nominal_columns
+
+
+def fingerprints(X: Any, Y: LabelArray) -> NDArray[np.uint64] | None:
+    """Return 128 bits for each instance that tell features and labels apart; None if X holds no numbers.
+
+    They are sums over the entries that are not zero, so that dense and sparse features have the same.
+    """
+    X = _numbers(X)
+    labels = pack(Y)
+    prints = np.empty((len(Y), 2), np.uint64)
+    if issparse(X):
+        rows = csr_array(X, dtype=np.float64)
+        _sparse_fingerprints(rows.indptr, rows.indices, rows.data.view(np.uint64), labels, prints)
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2:
+        _dense_fingerprints(np.array(X, dtype=np.float64, order="C").view(np.uint64), labels, prints)
+    else:
+        return None
+    return prints
+
+
+def alike(X: Any, Y: LabelArray, some: IntArray, others: IntArray) -> NDArray[np.bool_]:
+    """Return whether each of some instances has the features and labels of another; a missing value is like one."""
+    X = _numbers(X)
+    same = (Y[some] == Y[others]).all(axis=1)
+    if issparse(X):
+        rows = csr_array(X)
+        difference = (rows[some] != rows[others]).sum(axis=1)
+        missing = csr_array((np.isnan(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+        return np.asarray(same & (difference == missing[some].multiply(missing[others]).sum(axis=1)))
+    equal = (X[some] == X[others]) | (np.isnan(X[some]) & np.isnan(X[others]))
+    return np.asarray(same & equal.all(axis=1))
+
+
+def _numbers(X: Any) -> Any:
+    return np.asarray(X) if is_frame(X) and not nominal_columns(X) else X
+
+
+@njit(cache=True, nogil=True)
+def _dense_fingerprints(words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]) -> None:
+    for i in range(len(words)):
+        _start(labels[i], prints[i])
+        for k in range(words.shape[1]):
+            _add(k, words[i, k], prints[i])
+
+
+@njit(cache=True, nogil=True)
+def _sparse_fingerprints(
+    indptr: NDArray[Any], indices: NDArray[Any], words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]
+) -> None:
+    for i in range(len(prints)):
+        _start(labels[i], prints[i])
+        for e in range(indptr[i], indptr[i + 1]):
+            _add(indices[e], words[e], prints[i])
+
+
+@njit(cache=True, nogil=True)
+def _start(labels: NDArray[Any], prints: NDArray[Any]) -> None:
+    prints[:] = 0
+    for w in range(len(labels)):
+        _add(-1 - w, labels[w], prints)
+
+
+@njit(cache=True, nogil=True)
+def _add(place: int, word: Any, prints: NDArray[Any]) -> None:
+    """Add a word at its place to a fingerprint; a zero, of either sign, adds nothing."""
+    if word << np.uint64(1) == 0:
+        return
+    x = (np.uint64(place) * np.uint64(0x9E3779B97F4A7C15)) ^ word
+    for half in range(2):
+        x ^= x >> np.uint64(30)
+        x *= np.uint64(0xBF58476D1CE4E5B9)
+        x ^= x >> np.uint64(27)
+        x *= np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+        prints[half] += x
+        x += np.uint64(0x243F6A8885A308D3)

@@ -1,0 +1,138 @@
+"""How every aggregation does on the instances that members have not seen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
+from comitia.ensembles.base import MultilabelEnsemble
+from comitia.losses import LOSSES, Loss, get_loss
+from comitia.relevance import get_pool, get_reading
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfBag:
+    """Losses of decisions that only members made which have not seen the instance.
+
+    Parameters
+    ----------
+    weight : array of float, shape (n,)
+        Weight of each training instance; zero where no member can judge it.
+    proba : array of float, shape (n, K)
+        Pooled marginals, NaN where no member can judge the instance.
+    values : dict of loss to dict of aggregation to array of float, shape (n,)
+        Loss of each instance, NaN where no member can judge it.
+    pool, reading : str
+        With what they were found.
+    """
+
+    weight: FloatArray
+    proba: FloatArray
+    values: Mapping[str, Mapping[str, FloatArray]]
+    pool: str
+    reading: str
+
+    @classmethod
+    def of(
+        cls, ensemble: MultilabelEnsemble, features: Any, Y: LabelArray, weight: FloatArray, unseen: NDArray[np.bool_]
+    ) -> OutOfBag:
+        """Decide every instance by the members that have not seen it, with every aggregation for every loss."""
+        judged = _judged(weight, unseen)
+        losses: dict[str, Loss] = {name: make() for name, make in LOSSES.items()}
+        losses.setdefault(loss_name(ensemble.loss), get_loss(ensemble.loss))
+        pool, reading = get_pool(ensemble.pool), get_reading(ensemble.reading)
+        decisions = {
+            loss: {name: how.decision(target, pool, reading) for name, how in _aggregations(ensemble).items()}
+            for loss, target in losses.items()
+        }
+        values = {loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()}
+        proba = np.full(Y.shape, np.nan)
+        belief, done = ensemble._belief(pool), 0
+        for beliefs in ensemble._asked(features, judged, unseen[:, judged].astype(np.float64)):
+            p = beliefs.distribution(belief).marginals()
+            rows = judged[done : done + len(p)]
+            done += len(p)
+            proba[rows] = p
+            for loss, row in decisions.items():
+                for name, decision in row.items():
+                    values[loss][name][rows] = losses[loss]._value(Y[rows], beliefs.decide(decision))
+        kept = np.zeros(len(Y))
+        kept[judged] = weight[judged]
+        return cls(kept, proba, values, repr(pool), repr(reading))
+
+    def table(self, pool: Any, reading: Any) -> dict[str, dict[str, float]]:
+        """Return the mean loss of every aggregation, for every loss that is known."""
+        self._check(pool, reading)
+        return {loss: {how: self.mean(values) for how, values in row.items()} for loss, row in self.values.items()}
+
+    def losses(self, loss: Any, pool: Any, reading: Any) -> Mapping[str, FloatArray]:
+        """Return the loss of each instance, (n,), by every aggregation."""
+        self._check(pool, reading)
+        if loss_name(loss) not in self.values:
+            raise ComitiaError(
+                f"no out-of-bag losses are known for {loss!r}: fit with this loss, or choose one of"
+                f" {', '.join(map(repr, self.values))}."
+            )
+        return self.values[loss_name(loss)]
+
+    def best(self, loss: Any, pool: Any, reading: Any) -> str:
+        """Return the name of the aggregation with the smallest mean loss."""
+        means = {how: self.mean(values) for how, values in self.losses(loss, pool, reading).items()}
+        return min(means, key=means.__getitem__)
+
+    def mean(self, values: FloatArray) -> float:
+        """Return the weighted mean over the instances that could be judged."""
+        judged = self.weight > 0
+        return float(np.average(values[judged], weights=self.weight[judged]))
+
+    def _check(self, pool: Any, reading: Any) -> None:
+        for name, now, then in (
+            ("pool", repr(get_pool(pool)), self.pool),
+            ("reading", repr(get_reading(reading)), self.reading),
+        ):
+            if now != then:
+                raise ComitiaError(
+                    f"out-of-bag losses are known for {name} {then}, with which they were found; got {now}. Fit again"
+                    " to have them."
+                )
+
+
+def aggregation_name(aggregation: Any) -> str:
+    """Return the name that an aggregation goes by in the table."""
+    how = get_aggregation(aggregation, get_loss("hamming"))
+    return next((name for name, known in AGGREGATIONS.items() if known == how), repr(how))
+
+
+def loss_name(loss: Any) -> str:
+    """Return the name that a loss goes by in the table."""
+    target = get_loss(loss)
+    return next((name for name, make in LOSSES.items() if target == make()), repr(target))
+
+
+def _aggregations(ensemble: MultilabelEnsemble) -> dict[str, Aggregation]:
+    """The aggregations with a name that the ensemble can decide by, and the user's own."""
+    own = {} if ensemble.aggregation == "oob" else {aggregation_name(ensemble.aggregation): ensemble.aggregation}
+    given = {name: how for name, how in own.items() if isinstance(how, Aggregation)}
+    return {name: how for name, how in {**AGGREGATIONS, **given}.items() if ensemble.can_decide_by(how)}
+
+
+def _judged(weight: FloatArray, unseen: NDArray[np.bool_]) -> IntArray:
+    judged = np.flatnonzero((weight > 0) & unseen.any(axis=0))
+    n_unjudged = np.count_nonzero(weight > 0) - len(judged)
+    if n_unjudged:
+        warnings.warn(
+            f"{n_unjudged} of {len(judged) + n_unjudged} instances, or copies of them, are in the sample of every"
+            " member and have no out-of-bag decision: use more members.",
+            stacklevel=6,
+        )
+    if not len(judged):
+        raise ComitiaError("no instance is out of bag for any member: use more members or a smaller max_samples.")
+    return judged

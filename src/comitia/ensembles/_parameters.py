@@ -1,0 +1,85 @@
+"""The parameters that ensembles share, described once."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+_DECISION = """\
+    loss : str, Loss or callable, default="hamming"
+        What predictions are made for: a name of :data:`comitia.LOSSES`, a loss, or a function of (truth, labeling).
+        May change after ``fit``.
+    aggregation : str, Aggregation or None, default=None
+        How members decide together: a name of :data:`comitia.AGGREGATIONS`; or None, the paper's advice for the loss.
+        Ensembles with out-of-bag losses also take ``"oob"``, the one that does best on what members have not seen.  May
+        change after ``fit``.
+    pool : str or Pool, default="mean"
+        How marginals are pooled: a name of :data:`comitia.POOLS`.  May change after ``fit``.
+    reading : str or Reading, default="auto"
+        How marginals are read as beliefs about whole labelings: a name of :data:`comitia.READINGS`.  ``"auto"`` is
+        ``"nonempty"`` where every training instance had a label: an empty answer is then not bet on.  May change after
+        ``fit``.
+"""
+
+_SAMPLES = """\
+    bootstrap : bool, default=True
+        Whether each member learns from a bootstrap sample; otherwise from all instances.
+    max_samples : int, float or None, default=None
+        Instances drawn for each member, as a number or a share; None draws as many as there are.
+    oob_score : bool, default=False
+        Whether to judge every aggregation on the instances that members have not seen.
+"""
+
+_WORK = """\
+    n_jobs : int, optional
+        Jobs that fit members, through joblib; None is one, -1 all cores.  The result is the same for any number.
+"""
+
+_SEEDED = """\
+    random_state : int, RandomState or None, default=None
+        Seed of draws and members.
+    warm_start : bool, default=False
+        Whether ``fit`` keeps the members it has and adds those that are missing.  It goes on with the same data.
+"""
+
+_VERBOSE = """\
+    verbose : int, default=0
+        Shows the progress of long fits.
+"""
+
+_FITTED = """\
+    label_names_ : array of K names
+        The columns of y where it was a frame, otherwise y0, y1, ...
+    members_ : the fitted members
+    observed_ : Observed
+        The labelsets of the training data, and how often each occurred.
+"""
+
+_OUT_OF_BAG = """\
+    oob_mask_ : array of bool, shape (M, n)
+        Which instances each member has not seen.  This and what follows is there with ``oob_score=True``.
+    oob_table_ : dict
+        For each named loss, and the one that ``fit`` was called with, the out-of-bag loss of each aggregation.
+    oob_proba_ : array of float, shape (n, K)
+        Pooled out-of-bag marginals, NaN for an instance that every member has seen.
+    oob_aggregation_, oob_loss_, oob_score_, oob_losses_
+        The aggregation in use, its out-of-bag loss for the loss in use, one minus that, and the loss of each instance:
+        they follow the parameters.
+"""
+
+_SECTIONS = {
+    "    [[decision parameters]]\n": _DECISION,
+    "    [[sampling parameters]]\n": _DECISION + _SAMPLES + _WORK + _SEEDED + _VERBOSE,
+    "    [[work parameters]]\n": _WORK + _VERBOSE,
+    "    [[fitted attributes]]\n": _FITTED,
+    "    [[sampling attributes]]\n": _FITTED + _OUT_OF_BAG,
+}
+
+Class = TypeVar("Class", bound=type)
+
+
+def documented(cls: Class) -> Class:
+    """Write the shared parameters and attributes out in the docstring of an ensemble."""
+    for mark, text in _SECTIONS.items():
+        if cls.__doc__ is not None:
+            cls.__doc__ = cls.__doc__.replace(mark, text)
+    return cls

@@ -1,0 +1,80 @@
+"""Readings: what marginals say of whole labelings."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from comitia.relevance import Independent, LabelSets, Marginals, NonEmpty, Observed, Shared, get_reading
+from tests.oracle import distribution, labelings
+
+probabilities = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 1e-9, 1 - 1e-9, 1e-300]))
+
+
+@given(arrays(float, (4, 5), elements=probabilities))
+@settings(deadline=None)
+def test_a_belief_that_is_never_empty_keeps_marginals_that_some_such_belief_has(p):
+    belief = NonEmpty()(Marginals(p))
+    every = np.array(labelings(5))
+    for i in range(4):
+        P = distribution(belief, i)
+        assert P[0] == 0
+        np.testing.assert_allclose(P @ every, belief.marginals()[i], rtol=1e-9, atol=1e-12)
+        if p[i].sum() > 1 + 1e-5:
+            np.testing.assert_array_equal(belief.marginals()[i], p[i])
+            np.testing.assert_allclose(P @ every, p[i], rtol=1e-7, atol=1e-300)
+        elif 1e-250 < p[i].sum() <= 1:
+            np.testing.assert_allclose(belief.marginals()[i], p[i] / p[i].sum(), rtol=1e-5)
+        elif not p[i].any():
+            np.testing.assert_allclose(belief.marginals()[i], 0.2, rtol=1e-5)
+
+
+def test_of_all_beliefs_with_these_marginals_it_has_the_largest_entropy():
+    p = np.array([[0.6, 0.5, 0.3]])
+    every = np.array(labelings(3))
+    P = distribution(NonEmpty()(Marginals(p)), 0)
+    entropy = -(P[1:] * np.log(P[1:])).sum()
+    # Directions that change neither the marginals, nor the sum, nor the empty labeling.
+    kept = np.vstack([every.T, np.ones(8), np.eye(8)[0]])
+    free = np.linalg.svd(kept)[2][np.linalg.matrix_rank(kept) :]
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        other = P + 0.02 * rng.normal(size=len(free)) @ free
+        assert (other[1:] > 0).all()
+        assert -(other[1:] * np.log(other[1:])).sum() < entropy
+
+
+def test_joint_distributions_are_read_as_they_are():
+    belief = LabelSets([[0, 0], [1, 1]], [[0.5, 0.5]])
+    assert NonEmpty()(belief) is belief
+
+
+def test_beliefs_that_are_shared_are_read_where_they_are_asked_for():
+    leaves = Marginals([[0.4, 0.3], [0.2, 0.9]])
+    shared = NonEmpty()(Shared(leaves, [1, 0, 1]))
+    np.testing.assert_array_equal(shared.marginals(), NonEmpty()(leaves).marginals()[[1, 0, 1]])
+    np.testing.assert_array_equal(Independent()(Shared(leaves, [1, 0])).marginals(), leaves.p[[1, 0]])
+
+
+def test_labelsets_of_the_training_data_are_counted_by_weight():
+    seen = Observed.of([[0, 1], [1, 1], [0, 1], [0, 0]], [1, 2, 0.5, 0])
+    assert seen.table.tolist() == [[0, 1], [1, 1]]
+    assert seen.counts.tolist() == [1.5, 2.0]
+    assert seen.always_some
+    assert not Observed.of([[0, 0], [1, 0]]).always_some
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: get_reading("nonemtpy"), "did you mean 'nonempty'"),
+        (lambda: get_reading(3), "unknown reading 3"),
+        (lambda: Observed([[0, 1], [0, 1]], [1, 1]), "each of them once"),
+        (lambda: Observed([[0, 1]], [0]), "positive number"),
+        (lambda: Observed([[0, 1]], [1, 2]), "positive number"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
