@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
@@ -147,6 +148,16 @@ def check_sets(table: ArrayLike, counts: ArrayLike) -> LabelArray:
 def check_missing(missing: float) -> None:
     if not 0 <= missing < 1:
         raise ComitiaError(f"missing must lie in [0, 1); got {missing}.")
+
+
+def joined_rows(parts: dict[int, tuple[Any, Any, Any]], width: int) -> csr_array:
+    """Return the CSR matrix of the rows (lengths, columns, data) of each slice."""
+    lengths, columns, data = map(np.concatenate, zip(*(parts[start] for start in sorted(parts)), strict=True))
+    if not lengths.all():
+        raise ComitiaError(
+            f"instance {np.flatnonzero(lengths == 0)[0]} has no label set left: all that were seen is its own."
+        )
+    return csr_array((data, columns, np.concatenate([[0], np.cumsum(lengths)])), shape=(len(lengths), width))
 
 
 def _power_log(count: FloatArray, a: float) -> FloatArray:

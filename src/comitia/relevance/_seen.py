@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from comitia._errors import ComitiaError
-from comitia._label_trie import NONE, Counts, LabelTrie, appended, check_missing, check_sets, first_dropped
+from comitia._label_trie import NONE, Counts, LabelTrie, appended, check_missing, check_sets, first_dropped, joined_rows
 from comitia._labels import FloatArray
 from comitia._threads import over_slices
 
@@ -115,16 +115,6 @@ def seen_label_sets(
 
     over_slices(read, len(p), at_least=64)
     return joined_rows(parts, len(sets))
-
-
-def joined_rows(parts: dict[int, tuple[Any, Any, Any]], width: int) -> csr_array:
-    """Return the CSR matrix of the rows (lengths, columns, data) of each slice."""
-    lengths, columns, data = map(np.concatenate, zip(*(parts[start] for start in sorted(parts)), strict=True))
-    if not lengths.all():
-        raise ComitiaError(
-            f"instance {np.flatnonzero(lengths == 0)[0]} has no label set left: all that were seen is its own."
-        )
-    return csr_array((data, columns, np.concatenate([[0], np.cumsum(lengths)])), shape=(len(lengths), width))
 
 
 @njit(cache=True, nogil=True)
