@@ -8,6 +8,7 @@ from numba import njit
 
 from comitia._label_trie import NONE, appended
 
+LANES = 8  # rows that walk side by side: as many as fit a few vector registers
 LARGEST = 300.0  # scores and sums of influences up to this have odds that a double holds
 CERTAIN = 1e160  # odds of a link that is certain
 SMALLEST = 1e-100  # a set that contradicts a certain link has less; where none has more, logarithms tell them apart
@@ -18,32 +19,42 @@ NEGLIGIBLE = 1e-50  # share of the mass below which a set has none
 def weigh_sets(scores, influence, grow, position, depth, skip, set_of, limit, weights, own, own_weights, missing):
     """Return how many sets each row keeps, and all of them one after another: their columns and their weights.
 
-    ``scores`` (n, K) are what the features give to the links, by position, ``grow`` is exp(influence).
+    ``scores`` (n, K) are what the features give to the links, by position, ``grow`` is exp(influence).  Rows walk
+    ``LANES`` at a time, side by side, and none looks at another: its bits are its own.
     """
     n, K = scores.shape
-    U = len(weights)
+    U, deepest = len(weights), depth.max() + 1
     lengths = np.empty(n, np.int64)
     columns, data, filled = np.empty(1024, np.int32), np.empty(1024), 0
-    sets, found_weights = np.empty(U + 1, np.int32), np.empty(U + 1)
-    deepest = depth.max() + 1
-    odds, reach = np.empty((deepest, K)), np.empty((deepest, K + 1))
-    broken = np.empty((deepest, K + 1), np.int64)
-    tame = np.abs(influence).sum(axis=0).max() <= LARGEST
-    for i in range(n):
-        mine, my_weight = (own[i], own_weights[i]) if len(own) else (NONE, 0.0)
-        found, best = 0, 0.0
-        if _odds(scores[i], odds[0]) and tame:
-            found, best = _walk(
-                odds, reach, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, found_weights
-            )
-        if best < SMALLEST:
-            odds[0] = scores[i]
-            found = _walk_logs(
-                odds, reach, broken, influence, position, depth, set_of, weights, mine, my_weight, sets, found_weights
-            )
-        lengths[i] = _normalised(sets, found_weights, found, missing)
-        columns, data = appended(columns, data, filled, sets, found_weights, lengths[i])
-        filled += lengths[i]
+    odds, none = np.empty((deepest, K, LANES)), np.empty((deepest, K + 1, LANES))
+    mine, my_weight, best = np.full(LANES, NONE), np.zeros(LANES), np.empty(LANES)
+    sets, side = np.empty(U, np.int32), np.empty((U, LANES))
+    row_sets, row_weights = np.empty(U + 1, np.int32), np.empty(U + 1)
+    logs, reach, broken = np.empty((deepest, K)), np.empty((deepest, K + 1)), np.empty((deepest, K + 1), np.int64)
+    tame = np.empty(LANES, np.bool_)
+    tame_chain = np.abs(influence).sum(axis=0).max() <= LARGEST
+    for start in range(0, n, LANES):
+        for r in range(LANES):
+            i = min(start + r, n - 1)
+            tame[r] = _odds(scores[i], odds[0, :, r]) and tame_chain
+            if len(own):
+                mine[r], my_weight[r] = own[i], own_weights[i]
+        found = _walk(
+            odds, none, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, side, best
+        )
+        for r in range(min(LANES, n - start)):
+            if tame[r] and best[r] >= SMALLEST:
+                row_found = _row_of(sets, side, r, found, row_sets, row_weights)
+            else:
+                logs[0] = scores[start + r]
+                row_found = _walk_logs(
+                    logs, reach, broken, influence, position, depth, set_of, weights,
+                    mine[r], my_weight[r], row_sets, row_weights,
+                )  # fmt: skip
+            kept = _normalised(row_sets, row_weights, row_found, missing)
+            columns, data = appended(columns, data, filled, row_sets, row_weights, kept)
+            lengths[start + r] = kept
+            filled += kept
     return lengths, columns[:filled].copy(), data[:filled].copy()
 
 
@@ -53,54 +64,71 @@ def _odds(scores, odds):
     tame = True
     for k in range(len(scores)):
         score = scores[k]
-        if score == np.inf:
-            odds[k] = CERTAIN
-        else:
-            odds[k] = np.exp(score)
-            tame &= score == -np.inf or abs(score) <= LARGEST
+        certain = score == np.inf
+        tame &= np.isinf(score) or abs(score) <= LARGEST
+        odds[k] = CERTAIN if certain else np.exp(min(score, LARGEST))
     return tame
 
 
 @njit(cache=True, nogil=True)
-def _walk(odds, reach, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, found_weights):
-    """Collect sets and their weights, P(y) count(y)^a; return their number and the largest weight.
+def _walk(odds, none, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, side, best):
+    """Collect sets and, side by side, their weights P(y) count(y)^a in each lane; return how many.
 
-    odds[d] are those of the links after the first d labels of the node's list; reach[d, k] is the probability of that
-    beginning with no other label before position k.  A node whose label is at position j then has the probability
-    reach[d - 1, j] σ_j, which all sets below it share.
+    odds[d] are those of the links after the first d labels of the node's list, and mass[d] is the probability of that
+    beginning; none[d, k] = Π (1 + odds) divides it by the probability that no label follows before position k.  A node
+    whose label is at position j has the mass mass[d - 1] · odds[j] / none[d - 1, j + 1], which all sets below it share.
+    A lane for which that is too little is out of the subtree with mass zero.
     """
     K, N = odds.shape[1], len(position)
-    reach[0, 0] = 1.0
-    for k in range(K):
-        reach[0, k + 1] = reach[0, k] * (1.0 / (1.0 + odds[0, k]))
-    found, best, node = 0, 0.0, 0
+    mass, product = np.ones((odds.shape[0], LANES)), np.empty(LANES)
+    best[:] = 0.0
+    found, node = 0, 0
     while node < N:
         d, j = depth[node], position[node]
+        here = mass[d]
         if node > 0:
-            mass = reach[d - 1, j] * (odds[d - 1, j] / (1.0 + odds[d - 1, j]))
-            if mass <= best * limit[node]:
+            alive, least = 0, limit[node]
+            for r in range(LANES):
+                value = mass[d - 1, r] * odds[d - 1, j, r] / none[d - 1, j + 1, r]
+                here[r] = value if value > best[r] * least else 0.0
+                alive += int(value > best[r] * least)
+            if alive == 0:
                 node = skip[node]
                 continue
-            if skip[node] == node + 1:
-                for k in range(j + 1, K):
-                    mass *= 1.0 / (1.0 + odds[d - 1, k] * grow[j, k])
-            else:
-                reach[d, j + 1] = mass
-                for k in range(j + 1, K):
-                    odds[d, k] = odds[d - 1, k] * grow[j, k]
-                    mass *= 1.0 / (1.0 + odds[d, k])
-                    reach[d, k + 1] = mass
+        product[:] = 1.0
+        if node > 0 and skip[node] == node + 1:
+            for k in range(j + 1, K):
+                factor = grow[j, k]
+                for r in range(LANES):
+                    product[r] *= 1.0 + odds[d - 1, k, r] * factor
         else:
-            mass = reach[0, K]
+            none[d, j + 1] = 1.0
+            for k in range(j + 1, K):
+                factor = grow[j, k] if node > 0 else 1.0
+                for r in range(LANES):
+                    odds[d, k, r] = odds[max(d - 1, 0), k, r] * factor
+                    product[r] *= 1.0 + odds[d, k, r]
+                    none[d, k + 1, r] = product[r]
         u = set_of[node]
         node += 1
         if u >= 0:
-            weight = mass * (my_weight if u == mine else weights[u])
-            if weight > 0.0:
-                sets[found], found_weights[found] = u, weight
-                best = max(best, weight)
-                found += 1
-    return found, best
+            sets[found], count = u, weights[u]
+            for r in range(LANES):
+                value = here[r] / product[r] * (my_weight[r] if u == mine[r] else count)
+                side[found, r] = value
+                best[r] = max(best[r], value)
+            found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _row_of(sets, side, r, found, row_sets, row_weights):
+    """Copy the sets that lane r gives a weight."""
+    row_found = 0
+    for e in range(found):
+        row_sets[row_found], row_weights[row_found] = sets[e], side[e, r]
+        row_found += int(side[e, r] > 0.0)
+    return row_found
 
 
 @njit(cache=True, nogil=True)
