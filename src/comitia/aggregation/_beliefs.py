@@ -28,7 +28,7 @@ class Beliefs:
     Parameters
     ----------
     ask : callable
-        Returns the members' beliefs: their joint distributions if its argument is true, their marginals if not.
+        Returns the members' beliefs: joint distributions if its argument is true and they have them, else marginals.
     weights : array-like of float, shape (M,) or (M, n), optional
         Weight of each member, for all instances or for each.
     once : bool
@@ -48,7 +48,7 @@ class Beliefs:
         """Yield what the first m members decide on, for each m of the ascending ``sizes``."""
         if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1:
             raise ComitiaError(f"sizes must be ascending numbers of members, from 1; got {list(sizes)}.")
-        available = len(list(self._members(decision.needs_joint)))
+        available = len(list(self._members(decision.over.joint)))
         if available < sizes[-1]:
             raise ComitiaError(f"sizes must not exceed the {available} members there are; got {sizes[-1]}.")
         for size in sizes:
@@ -62,7 +62,7 @@ class Beliefs:
     def _pooled(self, decision: Decision, size: int | None) -> Relevance:
         assert isinstance(decision.over, Pooled)
         pool, reading = decision.over.pool, decision.reading
-        members = self._members(decision.needs_joint)
+        members = self._members(decision.over.joint)
         if size is not None:
             members = list(islice(members, size))
         if pool.joint:
@@ -74,9 +74,7 @@ class Beliefs:
         assert isinstance(votes, Votes)
         ballots: Ballots = self._found(
             ("cast", votes, reading),
-            lambda: Ballots.cast(
-                votes.loss.minimise(reading(member)) for member in self._members(decision.needs_joint)
-            ),
+            lambda: Ballots.cast(votes.loss.minimise(reading(member)) for member in self._members(decision.over.joint)),
         )
         return ballots.counted(self._weights(size), size)
 

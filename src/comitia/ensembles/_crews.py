@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.ensembles._logistic import scaled
+from comitia.learners.chain_joint import chain_joint
 from comitia.learners.chains import ChainFit, predict_chains
 from comitia.learners.logistic import predict_logistic
 from comitia.learners.tree import MultiObjectiveTree, apply_trees, mean_marginals
@@ -39,6 +40,10 @@ class Asked:
     n_jobs: int | None = None
 
 
+# Labelsets of a chain's joint distribution that together have less than this may be left out.
+_MISSING = 1e-3
+
+
 class Crew(Protocol):
     """The members of an ensemble."""
 
@@ -54,7 +59,7 @@ class Crew(Protocol):
 class Member(Protocol):
     """One multilabel classifier."""
 
-    def marginals(self, X: Any) -> FloatArray: ...
+    def belief(self, X: Any, observed: Observed) -> Relevance: ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class MemberList:
         return len(self.members)
 
     def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
-        return (Marginals(member.marginals(X), asked.observed) for member in self.members)
+        return (member.belief(X, asked.observed) for member in self.members)
 
     def joined(self, other: MemberList) -> MemberList:
         return MemberList(self.members + other.members)
@@ -111,14 +116,31 @@ class ChainCrew:
     fit: ChainFit
     centre: FloatArray
     scale: FloatArray
-    method: Literal["predict", "predict_proba"]
+    method: Literal["predict", "predict_proba", "joint"]
 
     def __len__(self) -> int:
         return len(self.fit.orders)
 
     def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+        if self.method == "joint":
+            return self._joint(scaled(X, self.centre, self.scale), asked)
         walked = predict_chains(self.fit, scaled(X, self.centre, self.scale), method=self.method, n_jobs=asked.n_jobs)
         return (Marginals.unchecked(p=p, observed=asked.observed) for p in walked)
+
+    def _joint(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+        known = asked.observed
+        for weights in chain_joint(
+            self.fit,
+            X,
+            known.table,
+            known.counts,
+            own=known.own,
+            own_weight=known.own_weight,
+            # A reading may yet multiply by counts, and so what is missing.
+            missing=_MISSING / known.counts.max(),
+            n_jobs=asked.n_jobs,
+        ):
+            yield LabelSets.unchecked(table=known.table, weights=weights, total=1.0, observed=known, flat=True)
 
     def joined(self, other: ChainCrew) -> ChainCrew:
         both = {
@@ -152,7 +174,7 @@ class TreeCrew:
         """Return the beliefs of each tree's leaves, with what losses have decided for them of late."""
         if asked.joint not in self._leaves:
             read = self._joint if asked.joint else self._marginal
-            self._leaves[asked.joint] = [(read(tree, asked.observed), Memory()) for tree in self.trees]
+            self._leaves[asked.joint] = [(read(tree, asked.observed.in_general()), Memory()) for tree in self.trees]
         return self._leaves[asked.joint]
 
     def _marginal(self, tree: MultiObjectiveTree, observed: Observed) -> Relevance:
@@ -185,8 +207,9 @@ class LeafBeliefs(Members):
     asked: Asked
 
     def __iter__(self) -> Iterator[Relevance]:
+        about = self.asked.observed if self.asked.observed.own is not None else None
         for (belief, memory), leaves in zip(self.crew.leaves(self.asked), self.leaves, strict=True):
-            yield Shared.unchecked(of=belief, index=leaves.astype(np.intp), memory=memory)
+            yield Shared.unchecked(of=belief, index=leaves.astype(np.intp), memory=memory, about=about)
 
     def mean(self) -> FloatArray:
         """Return the mean of the leaves' marginals, added up from sparse counts."""

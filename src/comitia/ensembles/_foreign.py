@@ -15,6 +15,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia.learners.chain_joint import chain_joint_of_links
+from comitia.relevance import LabelSets, Marginals, Observed, Relevance
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,9 @@ class BinaryRelevance:
     def fitted(cls, estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int) -> BinaryRelevance:
         return cls(tuple(fit_binary(estimator, X, y, weight, seed + k) for k, y in enumerate(Y.T)))
 
-    def marginals(self, X: Any) -> FloatArray:
-        return np.column_stack([marginals_of(estimator, X, 1)[:, 0] for estimator in self.estimators])
+    def belief(self, X: Any, observed: Observed) -> Relevance:
+        p = np.column_stack([marginals_of(estimator, X, 1)[:, 0] for estimator in self.estimators])
+        return Marginals(p, observed)
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Chain:
 
     estimators: tuple[Any, ...]
     order: IntArray
-    method: Literal["predict", "predict_proba"]
+    method: Literal["predict", "predict_proba", "joint"]
 
     @classmethod
     def fitted(
@@ -49,7 +52,25 @@ class Chain:
             links.append(fit_binary(estimator, augmented, Y[:, label], weight, seed + position))
         return cls(tuple(links), order, method)
 
-    def marginals(self, X: Any) -> FloatArray:
+    def belief(self, X: Any, observed: Observed) -> Relevance:
+        return self._joint(X, observed) if self.method == "joint" else Marginals(self._walked(X), observed)
+
+    def _joint(self, X: Any, observed: Observed) -> LabelSets:
+        def link(position: int, before: LabelArray, rows: IntArray) -> FloatArray:
+            return marginals_of(self.estimators[position], _augmented(_rows(X, rows), before), 1)[:, 0]
+
+        weights = chain_joint_of_links(
+            link,
+            self.order,
+            X.shape[0],
+            observed.table,
+            observed.counts,
+            own=observed.own,
+            own_weight=observed.own_weight,
+        )
+        return LabelSets.unchecked(table=observed.table, weights=weights, total=1.0, observed=observed, flat=True)
+
+    def _walked(self, X: Any) -> FloatArray:
         n = X.shape[0]
         p = np.zeros((n, len(self.order)))
         passed = np.zeros((n, len(self.order)))
@@ -83,7 +104,11 @@ class AnyMultilabel:
                 return cls(_fit(DummyClassifier(strategy="prior"), X, Y, None, None), constant)
             return cls(_fit(estimator, X, Y[:, constant < 0], weight, seed), constant)
 
+    def belief(self, X: Any, observed: Observed) -> Relevance:
+        return Marginals(self.marginals(X), observed)
+
     def marginals(self, X: Any) -> FloatArray:
+        """Return the classifier's probabilities, and certainty about labels that were constant."""
         varies = self.constant < 0
         if varies.all():
             return marginals_of(self.estimator, X, len(varies))

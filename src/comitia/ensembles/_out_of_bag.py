@@ -56,7 +56,8 @@ class OutOfBag:
         values = {loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()}
         proba = np.full(Y.shape, np.nan)
         belief, done = ensemble._belief(pool), 0
-        for beliefs in ensemble._asked(features, judged, unseen[:, judged].astype(np.float64)):
+        known = ensemble.observed_.leaving_out(Y[judged], weight[judged])
+        for beliefs in ensemble._asked(features, judged, unseen[:, judged].astype(np.float64), known):
             p = beliefs.distribution(belief).marginals()
             rows = judged[done : done + len(p)]
             done += len(p)

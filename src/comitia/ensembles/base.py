@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -76,7 +77,9 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         aggregation, pool and reading it decides what :meth:`predict` does.
         """
         check_is_fitted(self, "members_")
-        yield from self._believed(self._features(X), joint)
+        if joint and not self.supports_joint:
+            raise ComitiaError(f"joint=True asks for joint distributions; members of {type(self).__name__} have none.")
+        yield from self._believed(self._features(X), self.observed_, joint)
 
     def beliefs(self, X: Any) -> Iterator[Beliefs]:
         """Yield what the members believe about X, so many instances at a time as fit in memory, to decide many times.
@@ -167,27 +170,37 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _asked(
-        self, features: Any, rows: IntArray | None = None, weights: FloatArray | None = None, once: bool = False
+        self,
+        features: Any,
+        rows: IntArray | None = None,
+        weights: FloatArray | None = None,
+        observed: Observed | None = None,
+        once: bool = False,
     ) -> Iterator[Beliefs]:
         """Yield the members' beliefs about all instances, or these rows, a chunk at a time.
 
         Memory follows the chunk and not the input.  ``weights`` (M, rows) weigh the members for each instance; by
-        default they have the ensemble's.
+        default they have the ensemble's.  ``observed`` is what is known for these rows.
         """
         n = number_of_rows(features) if rows is None else len(rows)
-        size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * len(self.label_names_)))
+        known = self.observed_ if observed is None else observed
+        size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * self._values_per_belief()))
         for start in range(0, max(n, 1), size):
             if rows is None:
                 part = features[start : start + size] if n > size else features
             else:
                 part = _safe_indexing(features, rows[start : start + size])
             mass = self._weights() if weights is None else weights[:, start : start + size]
-            yield Beliefs(lambda joint, part=part: self._believed(part, joint), mass, once)  # type: ignore[misc]
+            yield Beliefs(partial(self._believed, part, known.take(slice(start, start + size))), mass, once)
 
-    def _believed(self, features: Any, joint: bool) -> Any:
+    def _values_per_belief(self) -> int:
+        """How many numbers a member's belief about an instance has."""
+        return len(self.label_names_)
+
+    def _believed(self, features: Any, observed: Observed, joint: bool) -> Any:
         """What each member believes about these instances; nobody has to be asked about none."""
         if number_of_rows(features):
-            return self.members_.relevances(features, Asked(joint, self.observed_, getattr(self, "n_jobs", None)))
+            return self.members_.relevances(features, Asked(joint, observed, getattr(self, "n_jobs", None)))
         none: Relevance = (
             LabelSets(self.observed_.table, np.empty((0, len(self.observed_.table))), observed=self.observed_)
             if joint

@@ -35,8 +35,10 @@ class ECCClassifier(BaseLearnerEnsemble):
         are, fitted for all links of all members at once.  See :class:`EBRClassifier`.
     n_estimators : int, default=50
         Number of chains.
-    chain_method : {"predict", "predict_proba"}, default="predict"
-        What a link passes on to the next: its decision, as in the paper, or its probability.
+    chain_method : {"predict", "predict_proba", "joint"}, default="predict"
+        What a link passes on to the next: its decision, as in the paper, or its probability.  ``"joint"`` passes on
+        nothing that is uncertain: each chain gives every labelset of the training data its probability by the chain
+        rule, P(y) = Π_k P(y_k | x, y_<k), so that members have joint beliefs, and marginals that are true.
     order : "random" or array-like of int, default="random"
         ``"random"`` gives each member a random order of its own; an array of shape (K,) is the order of all members,
         one of shape (M, K) has an order for each.
@@ -65,6 +67,11 @@ class ECCClassifier(BaseLearnerEnsemble):
 
     title: ClassVar[str] = "ECC"
 
+    @property
+    def supports_joint(self) -> bool:  # type: ignore[override]
+        """Whether chains give joint distributions."""
+        return self.chain_method == "joint"
+
     orders_: NDArray[np.intp]
 
     def __init__(
@@ -72,7 +79,7 @@ class ECCClassifier(BaseLearnerEnsemble):
         estimator: Any = None,
         n_estimators: int = 50,
         *,
-        chain_method: Literal["predict", "predict_proba"] = "predict",
+        chain_method: Literal["predict", "predict_proba", "joint"] = "predict",
         order: Literal["random"] | ArrayLike = "random",
         loss: str | Loss | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
@@ -104,9 +111,16 @@ class ECCClassifier(BaseLearnerEnsemble):
         self.chain_method = chain_method
         self.order = order
 
+    def _values_per_belief(self) -> int:
+        labels, labelsets = len(self.label_names_), len(self.observed_.table)
+        # Of many labelsets few can matter for an instance.
+        return max(labels, min(labelsets, 256)) if self.supports_joint else labels
+
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
-        if self.chain_method not in ("predict", "predict_proba"):
-            raise ComitiaError(f"chain_method must be 'predict' or 'predict_proba'; got {self.chain_method!r}.")
+        if self.chain_method not in ("predict", "predict_proba", "joint"):
+            raise ComitiaError(
+                f"chain_method must be 'predict', 'predict_proba' or 'joint'; got {self.chain_method!r}."
+            )
         orders = self._orders(members, data.Y.shape[1])
         crew = self._fit_chains(data, members, orders)
         self.orders_ = orders if not members.start else np.concatenate([self.orders_, orders])

@@ -32,7 +32,7 @@ from comitia.relevance.pools import (
     mixture,
     trimmed_mean,
 )
-from comitia.relevance.readings import READINGS, Auto, Independent, NonEmpty, Reading, get_reading
+from comitia.relevance.readings import READINGS, Auto, Independent, NonEmpty, Reading, Seen, get_reading
 
 __all__ = [
     "POOLS",
@@ -53,6 +53,7 @@ __all__ = [
     "Pool",
     "Reading",
     "Relevance",
+    "Seen",
     "Shared",
     "TrimmedMean",
     "get_pool",

@@ -13,6 +13,7 @@ from comitia._errors import ComitiaError
 from comitia._label_trie import NONE, Counts, LabelTrie, appended, check_missing, check_sets, first_dropped, joined_rows
 from comitia._labels import FloatArray
 from comitia._threads import over_slices
+from comitia.relevance.observed import Observed
 
 MISSING = 1e-3
 SMALL = 8
@@ -115,6 +116,25 @@ def seen_label_sets(
 
     over_slices(read, len(p), at_least=64)
     return joined_rows(parts, len(sets))
+
+
+def by_count(weights: csr_array, observed: Observed, power: float) -> csr_array:
+    """Return weights (n, U) of the labelsets that were seen, each times count^power, rows scaled to sum to 1.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Observed
+    >>> by_count(csr_array([[0.5, 0.5]]), Observed([[1, 0], [0, 1]], [3, 1]), 1.0).toarray()
+    array([[0.75, 0.25]])
+    """
+    row = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    counts = observed.counts[weights.indices]
+    if observed.own is not None and observed.own_weight is not None:
+        counts = counts - np.where(weights.indices == observed.own[row], observed.own_weight[row], 0.0)
+    # Differences of sums of weights may be off by a rounding error where nothing is left.
+    data = weights.data * np.where(counts > 1e-9 * observed.counts[weights.indices], np.abs(counts) ** power, 0.0)
+    sums = np.bincount(row, data, weights.shape[0])
+    return csr_array((data / sums[row], weights.indices, weights.indptr), shape=weights.shape)
 
 
 @njit(cache=True, nogil=True)

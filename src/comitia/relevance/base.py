@@ -81,6 +81,8 @@ class Shared(Relevance):
     memory : Memory, optional
         What losses have decided for beliefs of ``of`` of late.  Given again with the same beliefs, nothing is decided
         twice.
+    about : Observed, optional
+        What is known of these instances, where they were counted themselves.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Shared(Relevance):
     of: Relevance
     index: IntArray
     memory: Memory = field(default_factory=lambda: Memory(), repr=False)
+    about: Observed | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         index = np.asarray(self.index)
@@ -121,17 +124,27 @@ class Shared(Relevance):
 
     @property
     def observed(self) -> Observed | None:  # type: ignore[override]
-        return self.of.observed
+        return self.about or self.of.observed
 
     def take(self, rows: IntArray) -> Shared:
-        return self.unchecked(of=self.of, index=self.index[rows], memory=self.memory)
+        about = self.about and self.about.take(rows)
+        return self.unchecked(of=self.of, index=self.index[rows], memory=self.memory, about=about)
 
     def spelled_out(self) -> Relevance:
         """Return the same beliefs with one row for each instance."""
-        return self.of.take(self.index)
+        spelled = self.of.take(self.index)
+        if self.about is not None:
+            object.__setattr__(spelled, "observed", self.about)
+        return spelled
 
-    def read_by(self, reading: Any) -> Shared:
-        """Return the same beliefs as a reading reads them, with a memory of their own."""
+    def read_by(self, reading: Any) -> Relevance:
+        """Return the same beliefs as a reading reads them, with a memory of their own.
+
+        What is known of the instances themselves cannot be shared.
+        """
+        if reading.joint and self.about is not None:
+            spelled: Relevance = reading(self.spelled_out())
+            return spelled
         return self.unchecked(of=_Read(self.of, reading), index=self.index, memory=self.memory.of_reading(reading))
 
 

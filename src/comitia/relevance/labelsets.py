@@ -34,7 +34,9 @@ class LabelSets(Relevance):
         What each row of ``weights`` sums to.  Votes keep their counts, with the number of votes as the total, so that
         a tie is a tie whatever the number of members.
     observed : Observed, optional
-        The labelsets of the training data, for readings of the marginals.
+        The labelsets of the training data, for readings that make use of them.
+    flat : bool
+        Whether it has the labelings of ``observed``, taken as alike: how often they occurred is left to a reading.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class LabelSets(Relevance):
     weights: csr_array
     total: float | FloatArray = 1.0
     observed: Observed | None = field(default=None, repr=False)
+    flat: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         table = check_labels(self.table, "table")
@@ -163,7 +166,10 @@ class LabelSets(Relevance):
 
     def take(self, rows: IntArray) -> LabelSets:
         total = self.total if np.ndim(self.total) == 0 else np.asarray(self.total)[rows]
-        return self.unchecked(table=self.table, weights=self.weights[rows], total=total, observed=self.observed)
+        observed = self.observed and self.observed.take(rows)
+        return self.unchecked(
+            table=self.table, weights=self.weights[rows], total=total, observed=observed, flat=self.flat
+        )
 
 
 def _checked_weights(given: Any) -> csr_array:

@@ -65,7 +65,7 @@ class Marginals(Relevance):
         return self.p
 
     def take(self, rows: IntArray) -> Marginals:
-        return self.unchecked(p=self.p[rows], observed=self.observed)
+        return self.unchecked(p=self.p[rows], observed=self.observed and self.observed.take(rows))
 
 
 # Where marginals sum to one or less, no distribution without the empty labeling has them.  With c this small,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, LabelArray, check_labels, distinct_rows
+from comitia._label_trie import LabelTrie
+from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +27,9 @@ class Observed:
         The labelsets that occurred, each once, in the order in which they first did.
     counts : array of float, shape (U,)
         How often, or the weight of the instances that had it.
+    own, own_weight : arrays of shape (n,), optional
+        Where a belief is about instances that were counted themselves: which labelset each has, and its weight in the
+        count; see :meth:`leaving_out`.
 
     Examples
     --------
@@ -35,6 +41,8 @@ class Observed:
 
     table: LabelArray
     counts: FloatArray
+    own: IntArray | None = field(default=None, repr=False)
+    own_weight: FloatArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         table, counts = check_labels(self.table, "table"), np.asarray(self.counts, dtype=np.float64)
@@ -57,8 +65,42 @@ class Observed:
     def unchecked(cls, table: LabelArray, counts: FloatArray) -> Observed:
         """Build from arrays that are right by construction."""
         observed = object.__new__(cls)
-        observed.__dict__.update(table=table, counts=counts)
+        observed.__dict__.update(table=table, counts=counts, own=None, own_weight=None)
         return observed
+
+    def leaving_out(self, Y: LabelArray, weight: FloatArray) -> Observed:
+        """Return the same for a belief about instances that were counted: each must do without its own labelset.
+
+        What an instance is judged by must not come from itself: its labelset is known only if others have it too.
+        """
+        place = distinct_rows(np.concatenate([self.table, Y]))[1][len(self.table) :]
+        return self._about(place.astype(np.intp), weight)
+
+    def in_general(self) -> Observed:
+        """Return the same for beliefs about no instance that was counted."""
+        return self if self.own is None else self._about(None, None)
+
+    def take(self, rows: IntArray | slice) -> Observed:
+        """Return the same for a belief about these instances alone."""
+        if self.own is None or self.own_weight is None:
+            return self
+        return self._about(self.own[rows], self.own_weight[rows])
+
+    def _about(self, own: IntArray | None, weight: FloatArray | None) -> Observed:
+        about = object.__new__(type(self))
+        about.__dict__.update({**self.__dict__, "own": own, "own_weight": weight})
+        return about
+
+    @cached_property
+    def trie(self) -> LabelTrie:
+        """The labelsets as a tree of shared beginnings, frequent labels first."""
+        return LabelTrie.frequent_first(self.table)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"table": self.table, "counts": self.counts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(vars(Observed(state["table"], state["counts"])))
 
     @property
     def always_some(self) -> bool:

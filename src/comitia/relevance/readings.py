@@ -8,7 +8,9 @@ from typing import ClassVar
 
 from comitia._errors import ComitiaError
 from comitia._names import unknown
+from comitia.relevance._seen import by_count, seen_label_sets
 from comitia.relevance.base import Relevance, Shared
+from comitia.relevance.labelsets import LabelSets
 from comitia.relevance.marginals import Marginals, NonEmptyMarginals
 
 
@@ -75,13 +77,71 @@ class Auto(Reading):
         return NonEmptyMarginals.of(belief) if known is not None and known.always_some else belief
 
 
-READINGS: dict[str, Reading] = {"auto": Auto(), "independent": Independent(), "nonempty": NonEmpty()}
+@dataclass(frozen=True)
+class Seen(Reading):
+    """Only the labelsets of the training data are possible, the frequent ones more so.
+
+        P(y) ∝ count(y)^a Π_k p_k^{y_k} (1 − p_k)^{1 − y_k}
+
+    over the labelsets that occurred.  A belief that has these labelsets by itself, as chains do, is weighed by
+    count(y)^a alone.  Time and memory follow the labelsets that can matter for an instance, not all of them; those that
+    are left out have together a probability of at most 10⁻³, which is also the most that a decision for a loss in
+    [0, 1] can lose by it.
+
+    Parameters
+    ----------
+    power : float, default=0.3
+        The power a of the counts: 0 takes all labelsets as alike, 1 weighs them as they occurred.
+
+    Examples
+    --------
+    >>> from comitia.losses import SubsetZeroOne
+    >>> from comitia.relevance import Marginals, Observed, Seen
+    >>> belief = Marginals([[0.6, 0.6]], Observed.of([[1, 0], [1, 0], [0, 1]]))
+    >>> SubsetZeroOne().minimise(belief), SubsetZeroOne().minimise(Seen()(belief))
+    (array([[1, 1]], dtype=int8), array([[1, 0]], dtype=int8))
+    """
+
+    joint: ClassVar[bool] = True
+
+    power: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.power <= 1:
+            raise ComitiaError(f"power must lie in [0, 1]; got {self.power}.")
+
+    def __call__(self, belief: Relevance) -> Relevance:
+        if isinstance(belief, LabelSets) and belief.flat and belief.observed is not None:
+            weights = by_count(belief.weights, belief.observed, self.power)
+            return LabelSets.unchecked(table=belief.table, weights=weights, total=1.0, observed=belief.observed)
+        return super().__call__(belief)
+
+    def _read(self, belief: Marginals) -> Relevance:
+        known = belief.observed
+        if known is None:
+            raise ComitiaError(
+                "reading 'seen' needs beliefs that carry the labelsets of the training data, as those of ensembles do:"
+                " Marginals(p, Observed.of(Y))."
+            )
+        weights = seen_label_sets(
+            belief.p, known.table, known.counts, self.power, own=known.own, own_weight=known.own_weight, trie=known.trie
+        )
+        return LabelSets.unchecked(table=known.table, weights=weights, total=1.0, observed=known)
+
+
+READINGS: dict[str, Reading] = {
+    "auto": Auto(),
+    "independent": Independent(),
+    "nonempty": NonEmpty(),
+    "seen": Seen(),
+}
 """Readings by name.
 
 =========== ==============================================================================================
 auto        ``nonempty`` where every training instance had a label, ``independent`` otherwise
 independent labels are independent of each other
 nonempty    at least one label is relevant, and nothing else is known
+seen        only the labelsets of the training data are possible, the frequent ones more so
 =========== ==============================================================================================
 """
 
