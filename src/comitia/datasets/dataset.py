@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,29 @@ class Dataset:
     def density(self) -> float:
         """Share of the labels that is relevant: the cardinality divided by K."""
         return self.cardinality / max(self.n_labels, 1)
+
+    def take(self, rows: npt.NDArray[Any] | slice) -> Dataset:
+        """The instances at these positions, in their order: a part of the data, with its labels and weights.
+
+        Parameters
+        ----------
+        rows : array of int, array of bool of shape (n,), or slice
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> tiny = Dataset(np.eye(2), np.array([[1, 0], [1, 1]], dtype=np.int8), ("a", "b"), ("red", "blue"), "tiny")
+        >>> tiny.take(np.array([1, 0, 1])).Y
+        array([[1, 1],
+               [1, 0],
+               [1, 1]], dtype=int8)
+        """
+        return replace(
+            self,
+            X=self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows],
+            Y=self.Y[rows],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+        )
 
     def __repr__(self) -> str:
         return (
