@@ -2,34 +2,43 @@
 
 import os
 
+import numpy as np
 import pytest
 
-from comitia.experiments.parallel import CrashError, outcomes
+from comitia._errors import ComitiaError
+from comitia.experiments._engines import CrashError, Processes, ThisProcess, local_engine
 
 
-def test_results_come_with_their_items_for_any_number_of_processes():
-    def square(item):
-        return item * item
+def done(engine, work, count, shared=None):
+    engine.start({"all": shared})
+    try:
+        return dict(engine.outcomes(work, dict.fromkeys(range(count), "all")))
+    finally:
+        engine.close()
 
-    expected = {item: item * item for item in range(7)}
-    assert dict(outcomes(square, range(7), jobs=1, threads=1)) == expected
-    assert dict(outcomes(square, range(7), jobs=2, threads=1)) == expected
+
+@pytest.mark.parametrize("engine", [ThisProcess(1), Processes(2, 1)], ids=["here", "processes"])
+def test_results_come_with_their_items_on_every_engine(engine):
+    def plus(item, shared):
+        return item * item + shared
+
+    assert done(engine, plus, 7, 3) == {item: item * item + 3 for item in range(7)}
 
 
 def test_an_item_that_ends_its_process_is_told_and_the_others_are_done():
-    def work(item):
+    def work(item, _):
         if item == 2:
             os._exit(1)
         return -item
 
-    found = dict(outcomes(work, range(6), jobs=2, threads=1))
+    found = done(Processes(2, 1), work, 6)
     assert isinstance(found.pop(2), CrashError)
     assert found == {item: -item for item in (0, 1, 3, 4, 5)}
 
 
-@pytest.mark.parametrize(("jobs", "threads"), [(1, 1), (2, 1)])
-def test_work_has_no_more_threads_than_it_is_given(jobs, threads):
-    def limits(item):
+@pytest.mark.parametrize("engine", [ThisProcess(1), Processes(2, 1)], ids=["here", "processes"])
+def test_work_has_no_more_threads_than_it_is_given(engine):
+    def limits(item, _):
         import numba
         import numpy  # noqa: F401  brings the threads of linear algebra that are to be limited
         import threadpoolctl
@@ -37,4 +46,32 @@ def test_work_has_no_more_threads_than_it_is_given(jobs, threads):
         pools = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
         return max([numba.get_num_threads(), *pools])
 
-    assert {found for _, found in outcomes(limits, range(3), jobs, threads)} == {threads}
+    assert set(done(engine, limits, 3).values()) == {1}
+
+
+def test_large_arrays_are_not_copied_into_processes():
+    def kind(item, shared):
+        return type(shared["X"]).__name__, float(shared["X"].sum())
+
+    X = np.ones(1 << 18)
+    assert set(done(Processes(2, 1), kind, 4, {"X": X}).values()) == {("memmap", float(1 << 18))}
+
+
+def test_what_cannot_be_handed_over_is_told_in_a_sentence():
+    def work(item, shared):
+        return item
+
+    class Stubborn:
+        def __reduce__(self):
+            raise TypeError("I stay here")
+
+    with pytest.raises(ComitiaError, match=r"could not be handed to other processes"):
+        done(Processes(2, 1), work, 3, Stubborn())
+
+
+@pytest.mark.parametrize(
+    ("cores", "items", "slots", "threads"), [(4, 9, 4, 1), (4, 2, 2, 2), (4, 1, 1, 4), (1, 9, 1, 1), (3, 2, 2, 1)]
+)
+def test_cores_are_shared_among_the_items(cores, items, slots, threads):
+    engine = local_engine(cores, items)
+    assert (engine.slots, engine.threads) == (slots, threads)

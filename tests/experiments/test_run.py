@@ -100,7 +100,7 @@ def test_a_cell_that_fails_is_told_and_the_rest_goes_on(joint_csv, tmp_path):
         assert {row["ensemble"] for row in summary.store.rows()} == {"emodt"}
         (failure, *_) = summary.store.failures()
         assert failure["cell"] == "joint.ebr.r0.f0"
-        assert failure["error"].startswith("ValueError: ")
+        assert failure["error"].startswith("ComitiaError: max_samples")
         assert failure["where"]
 
 

@@ -1,6 +1,8 @@
 """The folder of a run: what it takes in, and what it refuses."""
 
+import errno
 import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -86,13 +88,51 @@ def test_a_folder_that_is_no_run_cannot_be_read(tmp_path):
         Store.read(tmp_path)
 
 
-def test_a_damaged_file_is_named(tmp_path, plan):
+def truncated(text: str) -> str:
+    return "".join(text.splitlines(keepends=True)[:-1])
+
+
+def emptied(text: str) -> str:
+    return ""
+
+
+def cut_in_a_line(text: str) -> str:
+    return text[:-5]
+
+
+def with_another_value(text: str) -> str:
+    return text.replace("0.30000000000000004", "0.2")
+
+
+@pytest.mark.parametrize("damage", [truncated, emptied, cut_in_a_line, with_another_value])
+def test_a_damaged_cell_is_not_finished_and_is_named(tmp_path, plan, damage):
     store = Store.create(tmp_path, plan)
+    first, second, *_ = plan.cells()
+    for cell in (first, second):
+        store.write_cell(cell, [ROW, ROW], {})
+    path = tmp_path / "cells" / f"{first.key}.jsonl"
+    path.write_text(damage(path.read_text()))
+    assert (store.finished(first), store.finished(second)) == (False, True)
+    assert store.rows() == [ROW, ROW]
+    (failure,) = Store.read(tmp_path).failures()
+    assert failure["cell"] == first.key
+    assert "joint.emodt.r0.f0.jsonl is damaged" in failure["error"]
+
+
+def test_rows_of_another_plan_or_of_other_data_are_not_finished(tmp_path, plan):
+    store = Store.create(tmp_path / "one", plan)
+    other = Store.create(tmp_path / "other", replace(plan, seed=1))
     cell = next(plan.cells())
-    store.write_cell(cell, [ROW], {})
-    (tmp_path / "cells" / f"{cell.key}.jsonl").write_text('{"dataset": ')
-    with pytest.raises(StoreError, match=r"joint\.emodt\.r0\.f0\.jsonl is damaged"):
-        store.rows()
+    for kept, checksum in ((store, "abc"), (other, "abc")):
+        kept.write_dataset({"name": "joint", "checksum": checksum})
+        kept.write_cell(cell, [ROW], {})
+    assert store.finished(cell)
+    for suffix in (".json", ".jsonl"):
+        name = f"cells/{cell.key}{suffix}"
+        (tmp_path / "one" / name).write_bytes((tmp_path / "other" / name).read_bytes())
+    assert "has rows of another plan" in store.damaged()[0]["error"]
+    (tmp_path / "other" / "datasets" / "joint.json").write_text(json.dumps({"name": "joint", "checksum": "abd"}))
+    assert "has rows of other data" in other.damaged()[0]["error"]
 
 
 def test_a_finished_cell_has_no_failure_any_more(tmp_path, plan):
@@ -105,11 +145,64 @@ def test_a_finished_cell_has_no_failure_any_more(tmp_path, plan):
 
 
 def test_only_one_process_may_write(tmp_path, plan):
+    with (
+        Store.taken(tmp_path / "run", plan),
+        pytest.raises(StoreError, match="another process is writing"),
+        Store.taken(tmp_path / "run", plan),
+    ):
+        pass
+    with Store.taken(tmp_path / "run", plan):
+        pass
+
+
+def test_a_lock_that_is_a_link_is_refused_and_what_it_points_to_stays(tmp_path, plan):
+    diary = tmp_path / "diary.txt"
+    diary.write_text("dear diary")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").symlink_to(diary)
+    with pytest.raises(StoreError, match="is a symbolic link, which is not followed"):
+        Store.create(tmp_path / "run", plan)
+    assert diary.read_text() == "dear diary"
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]
+
+
+def test_without_the_package_for_locks_the_error_says_what_to_install(tmp_path, plan, monkeypatch):
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    with pytest.raises(ValueError, match=r"needs filelock: pip install .comitia\[cli\]"):
+        Store.create(tmp_path / "run", plan)
+
+
+def test_a_full_disk_is_told_in_a_sentence(tmp_path, plan, monkeypatch):
     store = Store.create(tmp_path, plan)
-    with store.locked(), pytest.raises(StoreError, match="another process is writing"), store.locked():
-        pass
-    with store.locked():
-        pass
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("comitia._files.os.fsync", full)
+    with pytest.raises(StoreError, match=r"f0\.json cannot be written: No space left on device\. What is finished"):
+        store.write_cell(next(plan.cells()), [ROW], {})
+    assert not store.finished(next(plan.cells()))
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"sessions": 3}', '{"sessions": [{"command": "x"}]}', "\x00", '"a"'])
+def test_a_provenance_of_a_wrong_form_is_named(tmp_path, plan, content):
+    store = Store.create(tmp_path, plan)
+    (tmp_path / "provenance.json").write_text(content)
+    with pytest.raises(StoreError, match=r"provenance\.json is damaged: expected"):
+        store.provenance()
+
+
+@pytest.mark.parametrize(
+    "name", ["identity.json", "datasets/joint.json", "failures/joint.emodt.r0.f0.json", "digits.json"]
+)
+@pytest.mark.parametrize("content", ["[]", "null", "3", "{", "[" * 100_000])
+def test_every_other_file_of_a_wrong_form_is_named(tmp_path, plan, name, content):
+    Store.create(tmp_path, plan)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(content)
+    store = Store.read(tmp_path)
+    with pytest.raises(StoreError, match="is damaged: expected"):
+        [store.identity(), store.datasets(), store.failures(), store.digits()]
 
 
 def test_a_file_whose_writing_fails_leaves_what_was_there(tmp_path):

@@ -1,22 +1,41 @@
 """Experiments: a plan in, rows of results out, resumable and the same however often they are interrupted."""
 
-from comitia.experiments.plan import Cell, DataSource, EnsembleSetting, Plan, PlanError
+from comitia._rows import Row
+from comitia.experiments._lock import StoreError
+from comitia.experiments._memory import Memory
+from comitia.experiments.plan import (
+    CHOSEN_BY_OOB,
+    EXAMPLES,
+    LOSS_NAMES,
+    Cell,
+    DataSource,
+    EnsembleSetting,
+    Plan,
+    PlanError,
+    file_name,
+)
 from comitia.experiments.plan_file import paper_plans, parse_plan, read_plan, write_plan
 from comitia.experiments.run import Progress, Summary, run_plan
 from comitia.experiments.score import Way, losses_of
-from comitia.experiments.store import Store, StoreError
+from comitia.experiments.store import Store
 
 __all__ = [
+    "CHOSEN_BY_OOB",
+    "EXAMPLES",
+    "LOSS_NAMES",
     "Cell",
     "DataSource",
     "EnsembleSetting",
+    "Memory",
     "Plan",
     "PlanError",
     "Progress",
+    "Row",
     "Store",
     "StoreError",
     "Summary",
     "Way",
+    "file_name",
     "losses_of",
     "paper_plans",
     "parse_plan",

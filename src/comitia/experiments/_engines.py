@@ -1,4 +1,4 @@
-"""Work in several processes: without more threads than cores, and whatever becomes of a process."""
+"""Where work is done: in this process or in several, with no more threads than cores, whatever becomes of a process."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 import numba
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-Item = TypeVar("Item")
+from comitia._errors import ComitiaError
+from comitia._interrupts import hidden_from_children
+
+Item = TypeVar("Item", bound=Hashable)
 Result = TypeVar("Result")
 
 
@@ -22,68 +26,157 @@ class CrashError(RuntimeError):
     """A process ended while it worked on an item; most often the system has killed it for want of memory."""
 
 
-def outcomes(
-    work: Callable[[Item], Result], items: Sequence[Item], jobs: int, threads: int
-) -> Iterator[tuple[Item, Result | CrashError]]:
-    """Do work on each item, some at the same time; yield items with results as they end.
+class Engine(Protocol):
+    """Does work on items, several at a time, and survives what the work does to its process.
 
-    Parameters
-    ----------
-    work : callable
-        Raises nothing.
-    items : sequence
-        Distinct; begun in this order.
-    jobs, threads : int
-        Number of processes, and of threads in each.  One job is done in this process.
+    ``start``, then ``outcomes`` as often as wanted, then ``close``, however it ended.
     """
-    if jobs == 1:
-        with _threads(threads):
-            for item in items:
-                yield item, work(item)
-        return
-    left = list(items)
-    while left:
-        begun: list[Item] = []
+
+    slots: int
+    """How many items are worked on at the same time."""
+
+    threads: int
+    """How many threads the work on one item may use."""
+
+    def start(self, shared: Mapping[str, Any]) -> None:
+        """Take what many items need, by name: it reaches each worker once, and is not changed there."""
+
+    def outcomes(
+        self, work: Callable[[Item, Any], Result], items: Mapping[Item, str]
+    ) -> Iterator[tuple[Item, Result | CrashError]]:
+        """Do work on each item; yield items with results as they end.
+
+        Parameters
+        ----------
+        work : callable
+            Takes an item and what it needs; raises nothing, and may be called again for an item whose worker was lost.
+        items : mapping of item to str
+            Items, begun in this order, each with the name of what it needs.
+        """
+
+    def close(self) -> None:
+        """End at once what is still going on."""
+
+
+def local_engine(cores: int, items: int) -> Engine:
+    """So many cores of this machine for so many items: processes, with several threads each where items are few."""
+    jobs = max(1, min(cores, items))
+    return ThisProcess(cores) if jobs == 1 else Processes(jobs, cores // jobs)
+
+
+@dataclass
+class ThisProcess:
+    """One item after another, here, with so many threads."""
+
+    threads: int
+    slots: int = 1
+    _shared: Mapping[str, Any] = field(default_factory=dict)
+
+    def start(self, shared: Mapping[str, Any]) -> None:
+        self._shared = shared
+
+    def outcomes(
+        self, work: Callable[[Item, Any], Result], items: Mapping[Item, str]
+    ) -> Iterator[tuple[Item, Result | CrashError]]:
+        with _threads(self.threads):
+            for item, needed in items.items():
+                yield item, work(item, self._shared[needed])
+
+    def close(self) -> None:
+        self._shared = {}
+
+
+@dataclass
+class Processes:
+    """Some processes of this machine, with so many threads each.
+
+    What is shared goes to them in the memory that joblib maps into every process: large arrays are not copied.
+    """
+
+    slots: int
+    threads: int
+    _shared: Mapping[str, Any] = field(default_factory=dict)
+    _running: Any = None
+
+    def start(self, shared: Mapping[str, Any]) -> None:
+        self._shared = shared
+
+    def outcomes(
+        self, work: Callable[[Item, Any], Result], items: Mapping[Item, str]
+    ) -> Iterator[tuple[Item, Result | CrashError]]:
+        left = list(items)
+        while left:
+            begun: list[Item] = []
+            try:
+                for item, result in self._all(work, items, left, begun):
+                    left.remove(item)
+                    begun.remove(item)
+                    yield item, result
+            except TerminatedWorkerError:
+                # One of these ended its process, and all of them are lost.  Alone, each shows whether it was the one.
+                for item in begun:
+                    left.remove(item)
+                    yield item, self._alone(work, items, item)
+
+    def close(self) -> None:
+        """End the processes if they are still at work; idle ones wait a while for other work, as joblib's do."""
+        running, self._running, self._shared = self._running, None, {}
+        if running is not None:
+            running.close()
+
+    def _all(
+        self, work: Callable[[Item, Any], Result], items: Mapping[Item, str], left: list[Item], begun: list[Item]
+    ) -> Iterator[tuple[Item, Result]]:
+        def tasks() -> Iterator[Any]:
+            for place, item in enumerate(order):
+                begun.append(item)
+                yield delayed(_attended)(os.getpid(), place, work, item, self._shared[items[item]])
+
+        order = list(left)
+        limits = parallel_config(backend="loky", n_jobs=self.slots, inner_max_num_threads=self.threads)
         try:
-            for item, result in _in_processes(work, left, jobs, threads, begun):
-                left.remove(item)
-                begun.remove(item)
-                yield item, result
+            with limits:
+                with hidden_from_children():
+                    parallel = Parallel(return_as="generator_unordered", pre_dispatch=self.slots, batch_size=1)
+                    self._running = parallel(tasks())
+                for place, result in self._running:
+                    yield order[place], result
         except TerminatedWorkerError:
-            # One of these ended its process, and all of them are lost.  Alone, each shows whether it was the one.
-            for item in begun:
-                left.remove(item)
-                yield item, _alone(work, item, threads)
+            raise
+        except Exception as error:
+            raise ComitiaError(
+                f"work could not be handed to other processes, which one job does not need: {error}"
+            ) from error
+        self._running = None
+
+    def _alone(self, work: Callable[[Item, Any], Result], items: Mapping[Item, str], item: Item) -> Result | CrashError:
+        try:
+            ((_, result),) = self._all(work, items, [item], [])
+        except TerminatedWorkerError:
+            return CrashError("the process that worked on this ended; the system may have killed it for want of memory")
+        return result
 
 
-def follow(runner: int) -> None:
+def _attended(
+    runner: int, place: int, work: Callable[[Item, Any], Result], item: Item, needed: Any
+) -> tuple[int, Result]:
+    _follow(runner)
+    return place, work(item, needed)
+
+
+_FOLLOWS = "follows the runner"
+
+
+def _follow(runner: int) -> None:
     """End this process soon after the one that started it, also when that was killed and could not say so."""
-    if os.getpid() != runner and threading.current_thread().name != _FOLLOWS and not _following():
+    if os.getpid() != runner and not any(thread.name == _FOLLOWS for thread in threading.enumerate()):
         threading.Thread(target=_wait_for_end, args=(runner,), name=_FOLLOWS, daemon=True).start()
 
 
-def _in_processes(
-    work: Callable[[Item], Result], items: Sequence[Item], jobs: int, threads: int, begun: list[Item]
-) -> Iterator[tuple[Item, Result]]:
-    def tasks() -> Iterator[Any]:
-        for item in list(items):
-            begun.append(item)
-            yield delayed(_labelled)(work, item)
-
-    with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=threads):
-        yield from Parallel(return_as="generator_unordered", pre_dispatch=jobs, batch_size=1)(tasks())
-
-
-def _labelled(work: Callable[[Item], Result], item: Item) -> tuple[Item, Result]:
-    return item, work(item)
-
-
-def _alone(work: Callable[[Item], Result], item: Item, threads: int) -> Result | CrashError:
-    try:
-        ((_, result),) = _in_processes(work, [item], 2, threads, [])
-    except TerminatedWorkerError:
-        return CrashError("the process that worked on this ended; the system may have killed it for want of memory")
-    return result
+def _wait_for_end(runner: int) -> None:
+    while os.getppid() == runner:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 @contextlib.contextmanager
@@ -96,16 +189,3 @@ def _threads(threads: int) -> Iterator[None]:
             yield
     finally:
         numba.set_num_threads(before)
-
-
-_FOLLOWS = "follows the runner"
-
-
-def _following() -> bool:
-    return any(thread.name == _FOLLOWS for thread in threading.enumerate())
-
-
-def _wait_for_end(runner: int) -> None:
-    while os.getppid() == runner:
-        time.sleep(0.5)
-    os._exit(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from math import sqrt
 from statistics import median
 from typing import Any
 
@@ -55,11 +54,12 @@ class Estimate:
     def _work(self, cell: Cell) -> float:
         """Work of a cell, in no unit: what its parts grow with."""
         data, setting = self._datasets[cell.dataset], self._plan.setting(cell.ensemble)
-        K, stored = data["K"], data["values_per_instance"]
-        # The factors were measured on the datasets of the paper; they only need to be about right.
-        fit = {
-            "emodt": 12 * sqrt(data["d"]) * (1 + data["cardinality"]),
-            "ecc": K * (K + stored),
-            "ebr": 0.8 * K * stored,
-        }[setting.kind]
-        return float(setting.n_members * data["n"] * (fit + 0.2 * K * len(self._plan.sizes)))
+        members = setting.n_members
+        hint = getattr(type(setting.build()), "_work", _work)
+        fit = hint(data["n"], data["values_per_instance"], data["K"], data["cardinality"], members)
+        return float(fit + 0.2 * members * data["n"] * data["K"] * len(self._plan.sizes))
+
+
+def _work(n: int, d_stored: float, K: int, cardinality: float, members: int) -> float:  # noqa: ARG001
+    """The work of fitting an ensemble that gives no hint: every member learns every label from every stored value."""
+    return members * n * K * d_stored

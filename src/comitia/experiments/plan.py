@@ -6,18 +6,17 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sklearn.linear_model import LogisticRegression
-
 from comitia import __version__
-from comitia._errors import ComitiaError
 from comitia._names import unknown
 from comitia.aggregation import AGGREGATIONS
 from comitia.datasets import Dataset, load_dataset, load_seven_segment
-from comitia.ensembles import ENSEMBLES
+from comitia.experiments._settings import CHOSEN_BY_OOB as CHOSEN_BY_OOB
+from comitia.experiments._settings import EnsembleSetting as EnsembleSetting
+from comitia.experiments._settings import PlanError as PlanError
 from comitia.losses import LOSSES
 from comitia.relevance import POOLS
 
@@ -26,20 +25,6 @@ EXAMPLES = {"seven-segment": load_seven_segment}
 
 LOSS_NAMES = tuple(LOSSES)
 """The losses that a name alone describes."""
-
-CHOSEN_BY_OOB = "oob"
-"""In place of an aggregation: the one with the smallest out-of-bag loss."""
-
-
-_FOLLOWS = ("random_state", "n_jobs", "oob_score", "warm_start", "verbose", "loss", "aggregation")
-"""Parameters of ensembles that follow from the plan."""
-
-_OF_THE_ENSEMBLE = ("n_estimators", "bootstrap", "max_samples", "pool")
-"""Parameters that out-of-bag losses of a few members do not compare."""
-
-
-class PlanError(ComitiaError):
-    """A plan asks for something that does not exist or does not fit together."""
 
 
 @dataclass(frozen=True)
@@ -67,97 +52,6 @@ class DataSource:
         if self.name in EXAMPLES:
             return EXAMPLES[self.name]()
         return load_dataset(self.name, data_home=data_home)
-
-
-@dataclass(frozen=True)
-class EnsembleSetting:
-    """An ensemble and the parameters in which it differs from the defaults of its class.
-
-    Parameters
-    ----------
-    kind : str
-        A name of `comitia.ENSEMBLES`.
-    parameters : mapping
-        Passed to the class.  An ``estimator`` that is a mapping itself, such as ``{C = 1.0}``, stands for
-        scikit-learn's ``LogisticRegression`` with these parameters, on the features as they are.
-    name : str
-        What the ensemble is called in results; the kind by default.
-    choose : mapping
-        Parameters whose values are chosen on the training part of every fold, each with its candidates, such as
-        ``{estimator__C = [1.0, 10.0]}``; see `comitia.experiments.choose`.
-    """
-
-    kind: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    name: str = ""
-    choose: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.kind not in ENSEMBLES:
-            raise PlanError(unknown("ensemble", self.kind, ENSEMBLES))
-        known = ENSEMBLES[self.kind]().get_params(deep=False)
-        for parameter in self.parameters:
-            if parameter in _FOLLOWS:
-                raise PlanError(f"parameter {parameter!r} of {self.kind!r} follows from the plan: leave it out")
-            if parameter not in known:
-                raise PlanError(unknown(f"parameter of {self.kind!r}:", parameter, known))
-        if isinstance(self.parameters.get("estimator"), Mapping):
-            known = LogisticRegression().get_params()
-            for parameter in self.parameters["estimator"]:
-                if parameter not in known:
-                    raise PlanError(unknown("parameter of logistic regression:", parameter, known))
-        members = self.parameters.get("n_estimators", 1)
-        if not isinstance(members, int) or members < 1:
-            raise PlanError(f"n_estimators of {self.kind!r} is {members!r}: expected a positive number of members")
-        known = self.build().get_params()
-        for parameter, candidates in self.choose.items():
-            if parameter in (*_FOLLOWS, *_OF_THE_ENSEMBLE):
-                raise PlanError(f"choose: {parameter!r} cannot be chosen by out-of-bag losses: leave it out")
-            if parameter not in known:
-                raise PlanError(unknown(f"parameter of {self.kind!r} to choose:", parameter, known))
-            if isinstance(candidates, str) or not isinstance(candidates, Sequence) or not candidates:
-                raise PlanError(f"choose: {parameter} is {candidates!r}: expected a list of candidates")
-        object.__setattr__(self, "name", self.name or self.kind)
-        if self.choose:
-            self.check_offers([CHOSEN_BY_OOB])
-
-    def build(self, **parameters: Any) -> Any:
-        """Make the classifier, with parameters that are no part of the setting (seed, number of jobs)."""
-        given = {**self.parameters, **parameters}
-        if isinstance(given.get("estimator"), Mapping):
-            given["estimator"] = LogisticRegression(**given["estimator"])
-        return ENSEMBLES[self.kind](**given)
-
-    def resolved(self) -> dict[str, Any]:
-        """All parameters with their values, also those that the plan leaves to the class."""
-        given = self.build().get_params(deep=False)
-        values = {name: _plain(value) for name, value in sorted(given.items())}
-        if self.choose:
-            values["choose"] = {name: [_plain(value) for value in self.choose[name]] for name in sorted(self.choose)}
-        return values
-
-    @property
-    def n_members(self) -> int:
-        return int(self.resolved()["n_estimators"])
-
-    @property
-    def leaves_out(self) -> bool:
-        """Whether members are fitted to samples, so that there are out-of-bag losses."""
-        built = self.build()
-        return bool(built.bootstrap) or built.max_samples is not None
-
-    def check_offers(self, aggregations: Sequence[str]) -> None:
-        """Raise an error where the ensemble can decide by none of these aggregations."""
-        missing = [self._lacks(aggregation) for aggregation in aggregations]
-        if all(missing):
-            raise PlanError(f"ensemble {self.name!r} has {', and '.join(missing)}")
-
-    def _lacks(self, aggregation: str) -> str:
-        if aggregation == CHOSEN_BY_OOB and not self.leaves_out:
-            return "no out-of-bag losses to choose by: set bootstrap = true or max_samples"
-        if aggregation == "ctp-joint" and not self.build().supports_joint:
-            return "no joint distributions for 'ctp-joint': only trees do"
-        return ""
 
 
 @dataclass(frozen=True)
@@ -240,7 +134,7 @@ class Plan:
             raise PlanError(f"sizes is {list(self.sizes)}: expected ascending numbers of members, from 1")
         for setting in self.ensembles:
             setting.check_offers(self.aggregations)
-            if self.sizes and self.sizes[-1] > setting.n_members:
+            if self.sizes and not setting.foreign and self.sizes[-1] > setting.n_members:
                 raise PlanError(
                     f"sizes goes up to {self.sizes[-1]}, but ensemble {setting.name!r} has {setting.n_members} members:"
                     " set its n_estimators"
@@ -315,12 +209,17 @@ class Plan:
                 source.name: {"path": source.path, "labels": None if source.labels is None else list(source.labels)}
                 for source in self.datasets
             },
-            "ensembles": {setting.name: {"kind": setting.kind, **setting.resolved()} for setting in self.ensembles},
+            "ensembles": {setting.name: setting.identity() for setting in self.ensembles},
         }
 
     def digest(self) -> str:
         """A short name for the identity: plans with the same digest give the same rows."""
-        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+        return digest(self.identity())
+
+
+def digest(identity: Mapping[str, Any]) -> str:
+    """A short name for the identity of a plan."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def file_name(name: str) -> str:
@@ -348,8 +247,3 @@ def _check_distinct(kind: str, names: Sequence[str]) -> None:
         if name.casefold() in seen:
             raise PlanError(f"{kind} {name!r} occurs twice (small and capital letters count as the same)")
         seen.add(name.casefold())
-
-
-def _plain(value: Any) -> Any:
-    """A parameter as JSON has it."""
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

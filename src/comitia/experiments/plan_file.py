@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from comitia._names import unknown
-from comitia.experiments.plan import DataSource, EnsembleSetting, Plan, PlanError
+from comitia.experiments._settings import Absent, EnsembleSetting, PlanError
+from comitia.experiments.plan import DataSource, Plan
 
 _LISTS = {"losses": str, "aggregations": str, "pools": str, "sizes": int}
 _SCALARS = {"name": str, "seed": int, "folds": int, "repeats": int, "stratified": bool}
@@ -53,8 +54,16 @@ def read_plan(source: str | Path) -> Plan:
     return parse_plan(_shipped().joinpath(f"{source}.toml").read_text(encoding="utf-8"))
 
 
-def parse_plan(text: str) -> Plan:
+def parse_plan(text: str, *, objects: bool = False) -> Plan:
     r"""Make a plan of the text of a TOML file.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    objects : bool
+        Whether to read a plan whose ensembles were given as objects.  The file only names their classes: such a plan
+        tells what was run, but cannot be run.  Otherwise it is refused.
 
     Examples
     --------
@@ -77,7 +86,11 @@ def parse_plan(text: str) -> Plan:
     values |= {key: _list(key, content[key], kind) for key, kind in _LISTS.items() if key in content}
     values["datasets"] = tuple(_numbered("datasets", content["datasets"], _source))
     values["ensembles"] = tuple(_numbered("ensembles", content["ensembles"], _setting))
-    return Plan(**values)
+    plan = Plan(**values)
+    for setting in plan.ensembles if not objects else ():
+        if setting.object is not None:
+            setting.build()
+    return plan
 
 
 def write_plan(plan: Plan) -> str:
@@ -115,7 +128,13 @@ def write_plan(plan: Plan) -> str:
         lines += [f"path = {_toml(source.path)}"] if source.path is not None else []
         lines += [f"labels = {_toml(source.labels)}"] if source.labels is not None else []
     for setting in plan.ensembles:
-        lines += ["", "[[ensembles]]", f"kind = {_toml(setting.kind)}", f"name = {_toml(setting.name)}"]
+        lines += ["", "[[ensembles]]"]
+        if setting.object is None:
+            lines.append(f"kind = {_toml(setting.kind)}")
+        else:
+            lines.append("# An object, which a file cannot hold: this plan can be run again in Python only.")
+            lines.append(f"object = {_toml(setting.object)}")
+        lines.append(f"name = {_toml(setting.name)}")
         lines += [f"{key} = {_toml(value)}" for key, value in setting.parameters.items()]
         lines += [f"choose = {_toml(setting.choose)}"] if setting.choose else []
     return "\n".join([*lines, ""])
@@ -151,6 +170,10 @@ def _source(entry: Any) -> DataSource:
 def _setting(entry: Any) -> EnsembleSetting:
     if isinstance(entry, str):
         return EnsembleSetting(entry)
+    if isinstance(entry, dict) and "object" in entry:
+        table = _table(entry, "object", ("object", "name", "choose"))
+        path, name = _scalar("object", table["object"], str), _scalar("name", table.get("name", ""), str)
+        return EnsembleSetting(estimator=Absent(path), name=name or path.rpartition(".")[2])
     parameters = dict(_table(entry, "kind"))
     kind, name = _scalar("kind", parameters.pop("kind"), str), _scalar("name", parameters.pop("name", ""), str)
     choose = parameters.pop("choose", {})

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import time
-import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import joblib
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
 from comitia._errors import ComitiaError
-from comitia.datasets import Dataset, MultilabelStratifiedKFold
-from comitia.experiments.choose import choose
-from comitia.experiments.estimate import Estimate
-from comitia.experiments.parallel import CrashError, follow, outcomes
-from comitia.experiments.plan import CHOSEN_BY_OOB, Cell, DataSource, Plan
-from comitia.experiments.provenance import describe, machine, now, versions
-from comitia.experiments.score import losses_of
-from comitia.experiments.store import Store, StoreError
+from comitia._interrupts import one_interrupt
+from comitia.datasets import Dataset
+from comitia.experiments._cell import Computed, compute_cell, fit_cell, plain_error
+from comitia.experiments._engines import CrashError, local_engine
+from comitia.experiments._estimate import Estimate
+from comitia.experiments._memory import Memory, Records
+from comitia.experiments._provenance import describe, machine, now, versions
+from comitia.experiments.plan import Cell, Plan
+from comitia.experiments.store import Store
 
 
 @dataclass(frozen=True)
@@ -54,12 +51,12 @@ class Progress:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended.
+    """How a run ended, and what is known of it.
 
     Attributes
     ----------
-    store : Store
-        Where the results are.
+    store : Store or Memory
+        Where the results are: a folder, or memory.
     total, kept, computed : int
         Cells that were asked for, that were finished before, and that this run finished.
     failures : tuple of dict
@@ -68,18 +65,64 @@ class Summary:
         Time that this run took.
     """
 
-    store: Store
+    store: Any
     total: int
     kept: int
     computed: int
     failures: tuple[dict[str, Any], ...]
     seconds: float
 
+    @property
+    def plan(self) -> Plan:
+        """What was run."""
+        return self._records.plan
+
+    @property
+    def _records(self) -> Records:
+        return self.store  # type: ignore[no-any-return]
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of all cells that are finished, also in earlier runs, in the plan's order; see `Row`."""
+        return self._records.rows()
+
+    @cached_property
+    def datasets(self) -> list[dict[str, Any]]:
+        """What is known of each dataset: its size, its labels, its checksum."""
+        return self._records.datasets()
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that decided the outcome."""
+        return self._records.identity()
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Every start of the runner: command, machine, versions, time."""
+        return self._records.provenance()
+
+    @cached_property
+    def cells(self) -> dict[Cell, dict[str, Any]]:
+        """Seeds, times, warnings and versions of each finished cell."""
+        finished = filter(self._records.finished, self.plan.cells())
+        return {cell: self._records.cell_provenance(cell) for cell in finished}
+
+    @property
+    def warnings(self) -> dict[Cell, list[str]]:
+        """What finished cells were warned of; those that were not are left out."""
+        return {cell: kept["warnings"] for cell, kept in self.cells.items() if kept["warnings"]}
+
+    @cached_property
+    def digits(self) -> dict[str, Any] | None:
+        """Handwritten digits and what the aggregations make of them, where the example is in the plan."""
+        return self._records.digits()
+
 
 def run_plan(
     plan: Plan,
-    folder: str | Path,
+    folder: str | Path | None = None,
     *,
+    data: Mapping[str, Dataset] | None = None,
     cells: Iterable[Cell] | None = None,
     n_jobs: int | None = None,
     data_home: str | Path | None = None,
@@ -89,14 +132,16 @@ def run_plan(
     """Compute the cells of a plan that its folder does not have yet.
 
     A run that was killed goes on where it was: finished cells are never computed again, and the rows are those of a
-    run that was left alone.  Cells that failed are tried again.
+    run that was left alone.  Cells that failed are tried again, and so are those whose files are damaged.
 
     Parameters
     ----------
     plan : Plan
         What to do.
-    folder : path
-        Where results are kept: a new folder, or one that the same plan has begun.
+    folder : path, optional
+        Where results are kept: a new folder, or one that the same plan has begun.  By default nothing is written.
+    data : mapping of str to Dataset, optional
+        Datasets of the plan that need not be read, by the names of their sources.
     cells : iterable of Cell, optional
         Some of the plan's cells, see `Plan.select`; all by default.
     n_jobs : int, optional
@@ -113,16 +158,35 @@ def run_plan(
     ------
     StoreError
         When the folder has results of another plan or of other data, or another process is running it.
+
+    Examples
+    --------
+    >>> from comitia.datasets import make_joint
+    >>> from comitia.experiments import DataSource, EnsembleSetting
+    >>> plan = Plan("mine", (DataSource("mine"),), (EnsembleSetting("emodt", {"n_estimators": 20}),), folds=2)
+    >>> found = run_plan(plan, data={"mine": make_joint(200, 4, 3, dependence=0.8, random_state=0).dataset}, n_jobs=1)
+    >>> found.computed, found.rows[0]["loss"], found.rows[0]["n_test"]
+    (2, 'hamming', 100)
     """
-    started = time.monotonic()
     cores = _cores(n_jobs)
-    store = Store.create(folder, plan)
-    with store.locked():
-        wanted = list(plan.cells() if cells is None else cells)
-        pending = [cell for cell in wanted if not store.finished(cell)]
-        kept = len(wanted) - len(pending)
-        provenance = store.provenance() | {"digest": plan.digest(), "seed": plan.seed}
-        session: dict[str, Any] = {
+    wanted = list(plan.cells() if cells is None else cells)
+    where = contextlib.nullcontext(Memory(plan)) if folder is None else Store.taken(folder, plan)
+    with one_interrupt(), where as store:
+        run = _Run(store, wanted, cores, command, on_progress or _quiet)
+        return run.to_its_end(data or {}, data_home)
+
+
+class _Run:
+    """One start of the runner: it alone reads data and keeps what comes out."""
+
+    def __init__(
+        self, store: Records, wanted: list[Cell], cores: int, command: str, report: Callable[[Progress], None]
+    ) -> None:
+        self.started = time.monotonic()
+        self.store, self.wanted, self.cores, self.report = store, wanted, cores, report
+        self.estimate = Estimate(store.plan)
+        self.failures: list[dict[str, Any]] = []
+        self.session: dict[str, Any] = {
             "command": command,
             "started": now(),
             "seconds": 0.0,
@@ -131,156 +195,92 @@ def run_plan(
             "versions": versions(),
             "machine": machine(),
         }
-        provenance["sessions"] = [*provenance["sessions"], session]
-        estimate = Estimate(plan)
-        failures: list[dict[str, Any]] = []
-        report = on_progress or _quiet
-        report(Progress(kept, 0, len(wanted)))
-        for outcome in _compute(store, pending, estimate, cores, data_home):
-            if outcome.error is None:
-                session["cells"] += 1
+        kept = store.provenance() | {"digest": store.plan.digest(), "seed": store.plan.seed}
+        self.provenance = kept | {"sessions": [*kept["sessions"], self.session]}
+
+    def to_its_end(self, given: Mapping[str, Dataset], data_home: str | Path | None) -> Summary:
+        for failure in self.store.damaged():
+            warnings.warn(failure["error"], stacklevel=3)
+        pending = [cell for cell in self.wanted if not self.store.finished(cell)]
+        self.kept = len(self.wanted) - len(pending)
+        self.report(Progress(self.kept, 0, len(self.wanted)))
+        data, missing = self._read(given, data_home)
+        for cell in pending:
+            if cell.dataset in missing:
+                self._ended(cell, Computed(0.0, error=missing[cell.dataset]))
+        for cell, result in self._compute([cell for cell in pending if cell.dataset in data], data):
+            self.estimate.finished(cell, result.seconds)
+            self._ended(cell, result)
+        return Summary(
+            self.store,
+            len(self.wanted),
+            self.kept,
+            self.session["cells"],
+            tuple(self.failures),
+            time.monotonic() - self.started,
+        )
+
+    def _read(
+        self, given: Mapping[str, Dataset], data_home: str | Path | None
+    ) -> tuple[dict[str, Dataset], dict[str, dict[str, Any]]]:
+        """Read each dataset once, also where nothing is left to compute: results of other data are not shown."""
+        data: dict[str, Dataset] = {}
+        missing: dict[str, dict[str, Any]] = {}
+        for name in dict.fromkeys(cell.dataset for cell in self.wanted):
+            try:
+                data[name] = given[name] if name in given else self.store.plan.source(name).load(data_home)
+                description = describe(data[name], name)
+            except Exception as error:
+                missing[name] = plain_error(error)
+                data.pop(name, None)
+                if any(cell.dataset == name and self.store.finished(cell) for cell in self.wanted):
+                    warnings.warn(
+                        f"dataset {name!r} cannot be read now, so it is not known whether its results are still those "
+                        f"of this data: {missing[name]['error']}",
+                        stacklevel=4,
+                    )
             else:
-                store.write_failure(outcome.cell, outcome.error)
-                failures.append({"cell": outcome.cell.key, **outcome.error})
-            session["seconds"] = round(time.monotonic() - started, 3)
-            store.write_provenance(provenance)
-            report(
-                Progress(
-                    kept + session["cells"],
-                    len(failures),
-                    len(wanted),
-                    outcome.cell,
-                    None if outcome.error is None else outcome.error["error"],
-                    estimate.seconds_left(),
-                )
-            )
-    return Summary(store, len(wanted), kept, session["cells"], tuple(failures), time.monotonic() - started)
+                self.store.write_dataset(description)
+                self.estimate.add_dataset(description)
+        return data, missing
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a cell ended: how long it took, or its error."""
-
-    cell: Cell
-    seconds: float = 0.0
-    error: dict[str, Any] | None = None
-
-
-def _compute(
-    store: Store, pending: Sequence[Cell], estimate: Estimate, cores: int, data_home: str | Path | None
-) -> Iterator[Outcome]:
-    """Compute cells, the largest first so that none is waited for at the end; those without data fail at once."""
-    missing: dict[str, dict[str, Any]] = {}
-    checksums: dict[str, str] = {}
-    for name in dict.fromkeys(cell.dataset for cell in pending):
+    def _compute(self, cells: list[Cell], data: Mapping[str, Dataset]) -> Iterator[tuple[Cell, Computed]]:
+        """Compute cells, the largest first so that none is waited for at the end."""
+        if not cells:
+            return
+        engine = local_engine(self.cores, len(cells))
+        ready = self.estimate.largest_first(cells)
+        self.estimate.expect(ready, engine.slots)
+        work = partial(compute_cell, self.store.plan, engine.threads)
+        engine.start(data)
         try:
-            description = describe(store.plan.source(name).load(data_home), name)
-        except Exception as error:
-            missing[name] = _error(error)
+            for cell, result in engine.outcomes(work, {cell: cell.dataset for cell in ready}):
+                yield cell, Computed(0.0, error=plain_error(result)) if isinstance(result, CrashError) else result
+        finally:
+            engine.close()
+
+    def _ended(self, cell: Cell, result: Computed) -> None:
+        """Keep what became of a cell, and tell."""
+        if result.error is None:
+            self.store.write_cell(cell, result.rows, result.provenance)
+            if result.digits is not None:
+                self.store.write_digits(result.digits)
+            self.session["cells"] += 1
         else:
-            store.write_dataset(description)
-            estimate.add_dataset(description)
-            checksums[name] = description["checksum"]
-    yield from (Outcome(cell, error=missing[cell.dataset]) for cell in pending if cell.dataset in missing)
-    ready = estimate.largest_first([cell for cell in pending if cell.dataset not in missing])
-    jobs = max(1, min(cores, len(ready)))
-    work = partial(_work, store, checksums, data_home=data_home, threads=cores // jobs, runner=os.getpid())
-    estimate.expect(ready, jobs)
-    for cell, result in outcomes(work, ready, jobs, cores // jobs):
-        outcome = Outcome(cell, error=_error(result)) if isinstance(result, CrashError) else result
-        estimate.finished(cell, outcome.seconds)
-        yield outcome
-
-
-def _work(
-    store: Store,
-    checksums: Mapping[str, str],
-    cell: Cell,
-    *,
-    data_home: str | Path | None,
-    threads: int,
-    runner: int,
-) -> Outcome:
-    """Compute one cell and keep its rows; runs in a process of its own."""
-    follow(runner)
-    started, clock = now(), time.perf_counter()
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            data = _load(store.plan.source(cell.dataset), data_home, checksums[cell.dataset])
-            ensemble, test = fit_cell(store.plan, cell, data, n_jobs=threads)
-            fitted = time.perf_counter() - clock
-            rows = _rows(store.plan, cell, ensemble, _take(data.X, test), data.Y[test])
-    except Exception as error:
-        return Outcome(cell, time.perf_counter() - clock, _error(error))
-    seconds = time.perf_counter() - clock
-    provenance = {
-        "cell": asdict(cell),
-        "seed_of_folds": store.plan.seed_of_folds(cell),
-        "seed_of_members": store.plan.seed_of_members(cell),
-        "digest": store.plan.digest(),
-        "started": started,
-        "seconds": round(seconds, 3),
-        "seconds_to_fit": round(fitted, 3),
-        "threads": threads,
-        "chosen": {name: ensemble.get_params()[name] for name in store.plan.setting(cell.ensemble).choose},
-        "warnings": list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)),
-        "versions": versions(),
-    }
-    store.write_cell(cell, rows, provenance)
-    return Outcome(cell, seconds)
-
-
-def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -> tuple[Any, NDArray[np.intp]]:
-    """Fit the ensemble of a cell; return it and the positions of the instances to test it on."""
-    folds = MultilabelStratifiedKFold if plan.stratified else KFold
-    splits = folds(plan.folds, shuffle=True, random_state=plan.seed_of_folds(cell)).split(data.X, data.Y)
-    train, test = next(split for fold, split in enumerate(splits) if fold == cell.fold)
-    setting = plan.setting(cell.ensemble)
-    ensemble = setting.build(
-        random_state=plan.seed_of_members(cell),
-        n_jobs=n_jobs,
-        oob_score=CHOSEN_BY_OOB in plan.aggregations and setting.leaves_out,
-    )
-    X, Y = _take(data.X, train), data.Y[train]
-    weight = None if data.sample_weight is None else data.sample_weight[train]
-    ensemble.set_params(**choose(ensemble, setting.choose, X, Y, sample_weight=weight))
-    return ensemble.fit(X, Y, sample_weight=weight), test
-
-
-def _rows(plan: Plan, cell: Cell, ensemble: Any, X: Any, Y: NDArray[np.int8]) -> list[dict[str, Any]]:
-    found = losses_of(
-        ensemble,
-        X,
-        Y,
-        losses=plan.losses,
-        aggregations=plan.aggregations,
-        pools=plan.pools,
-        sizes=plan.sizes,
-    )
-    return [{**asdict(cell), **asdict(decision), "value": value, "n_test": len(Y)} for decision, value in found.items()]
-
-
-@lru_cache(maxsize=1)
-def _load(source: DataSource, data_home: str | Path | None, checksum: str) -> Dataset:
-    """Read a dataset once for all cells that a process computes, and see that it is still the same."""
-    data = source.load(data_home)
-    if describe(data, source.name)["checksum"] != checksum:
-        raise ComitiaError(f"dataset {source.name!r} changed while the run was going on")
-    return data
-
-
-def _take(X: Any, rows: NDArray[np.intp]) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def _error(error: BaseException) -> dict[str, Any]:
-    """What is kept of an error: the words, and where it was raised, without the paths of this machine."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return {
-        "error": f"{type(error).__name__}: {error}",
-        "where": [f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}" for frame in frames],
-    }
+            self.store.write_failure(cell, result.error)
+            self.failures.append({"cell": cell.key, **result.error})
+        self.session["seconds"] = round(time.monotonic() - self.started, 3)
+        self.store.write_provenance(self.provenance)
+        self.report(
+            Progress(
+                self.kept + self.session["cells"],
+                len(self.failures),
+                len(self.wanted),
+                cell,
+                None if result.error is None else result.error["error"],
+                self.estimate.seconds_left(),
+            )
+        )
 
 
 def _quiet(progress: Progress) -> None:
@@ -296,4 +296,4 @@ def _cores(n_jobs: int | None) -> int:
     return min(n_jobs, available)
 
 
-__all__ = ["Progress", "StoreError", "Summary", "fit_cell", "run_plan"]
+__all__ = ["Progress", "Summary", "fit_cell", "run_plan"]
