@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 _PATIENCE_SECONDS = 5.0
 
@@ -17,8 +20,8 @@ def one_interrupt(*, to_the_end: bool = False) -> Iterator[None]:
     """Let the first Ctrl-C within the block raise KeyboardInterrupt and ignore those that follow it closely.
 
     Impatient ones would otherwise hit what ends the work, and leave it half ended.  One that comes five seconds later
-    counts again: the first may have hit a place that swallows exceptions.  Inside another such block, in other threads
-    than the main one, and where somebody else handles interrupts, nothing is changed.
+    counts again.  Inside another such block, in other threads than the main one, and where somebody else handles
+    interrupts, nothing is changed.
 
     Parameters
     ----------
@@ -31,19 +34,40 @@ def one_interrupt(*, to_the_end: bool = False) -> Iterator[None]:
     ):
         yield
         return
-    last: float | None = None
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal last
-        if last is None or time.monotonic() - last > _PATIENCE_SECONDS:
-            last = time.monotonic()
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
+    interrupts = _Interrupts()
+    signal.signal(signal.SIGINT, interrupts.raised)
+    sys.unraisablehook, before = interrupts.swallowed, sys.unraisablehook
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN if to_the_end and last else signal.default_int_handler)
+        if not (to_the_end and interrupts.last):
+            sys.unraisablehook = before
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        else:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class _Interrupts:
+    """When the last one was, and what follows from it."""
+
+    def __init__(self) -> None:
+        self.last: float | None = None
+
+    def raised(self, _number: int, _frame: FrameType | None) -> None:
+        if self.last is None or time.monotonic() - self.last > _PATIENCE_SECONDS:
+            self.last = time.monotonic()
+            raise KeyboardInterrupt
+
+    def swallowed(self, unraisable: Any) -> None:
+        """Send an interrupt again that came where Python could not raise it, as in a finaliser.
+
+        Objects that an interrupt has left half made complain when they go; nobody is helped by reading it.
+        """
+        if unraisable.exc_type is KeyboardInterrupt:
+            self.last = None
+            threading.Timer(0.05, _thread.interrupt_main).start()
+        elif self.last is None:
+            sys.__unraisablehook__(unraisable)
 
 
 @contextlib.contextmanager

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import sys
 
+from comitia._interrupts import one_interrupt
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line; the entry point of ``comitia``."""
-    try:
-        from comitia.cli.app import app
-    except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
-            raise
-        sys.exit(f'error: the command line needs {error.name}: pip install "comitia[cli]"')
-    app()
+    with one_interrupt(to_the_end=True):
+        try:
+            from comitia.cli.app import app
+
+            app()
+        except KeyboardInterrupt:
+            sys.exit("Stopped.")
+        except ModuleNotFoundError as error:
+            if error.name not in ("typer", "rich"):
+                raise
+            sys.exit(f'error: the command line needs {error.name}: pip install "comitia[cli]"')

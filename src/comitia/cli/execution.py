@@ -38,6 +38,26 @@ def execute(
     as_json: bool = False,
 ) -> None:
     """Run a plan, show what came out, and end with code 1 if any cell failed."""
+    try:
+        _execute(plan, folder, cells, n_jobs, data_home, paper, as_json)
+    except KeyboardInterrupt:
+        messages.print(
+            f"\nStopped. What is finished is kept: the same command with --output {escape(str(folder))} goes on.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        raise typer.Exit(1) from None
+
+
+def _execute(
+    plan: Plan,
+    folder: Path,
+    cells: Sequence[Cell] | None,
+    n_jobs: int | None,
+    data_home: Path | None,
+    paper: Path | None,
+    as_json: bool,
+) -> None:
     summary = _computed(plan, folder, cells, n_jobs, data_home)
     failed = bool(summary.failures)
     if not summary.kept + summary.computed:
@@ -78,23 +98,16 @@ def show(run: Run) -> None:
 def _computed(
     plan: Plan, folder: Path, cells: Sequence[Cell] | None, n_jobs: int | None, data_home: Path | None
 ) -> Summary:
-    try:
-        with _progress() as on_progress:
-            return run_plan(
-                plan,
-                folder,
-                cells=cells,
-                n_jobs=n_jobs,
-                data_home=data_home,
-                command=shlex.join(["comitia", *sys.argv[1:]]),
-                on_progress=on_progress,
-            )
-    except KeyboardInterrupt:
-        messages.print(
-            f"\nStopped. What is finished is kept: the same command with --output {escape(str(folder))} goes on.",
-            highlight=False,
+    with _progress() as on_progress:
+        return run_plan(
+            plan,
+            folder,
+            cells=cells,
+            n_jobs=n_jobs,
+            data_home=data_home,
+            command=shlex.join(["comitia", *sys.argv[1:]]),
+            on_progress=on_progress,
         )
-        raise typer.Exit(1) from None
 
 
 @contextmanager

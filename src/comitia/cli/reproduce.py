@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +42,7 @@ def reproduce(
             "-o",
             help="Folder for the results; a run that was stopped, or a part of it, goes on there.",
             rich_help_panel="Output",
-            show_default="comitia-runs/PLAN",
+            show_default="comitia-runs/PLAN, and for a file also a checksum of its path",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -73,12 +74,20 @@ def reproduce(
             published_file(paper, chosen)
         except ValueError as error:
             raise misuse("--paper", str(error)) from None
-    folder = output if output is not None else Path("comitia-runs") / Path(plan).stem
+    folder = output if output is not None else _default_folder(plan)
     if not as_json:
         results.print(
             f"[bold]{escape(chosen.name)}[/]: {len(cells)} of {len(list(chosen.cells()))} cells", highlight=False
         )
     execute(chosen, folder, cells=cells, n_jobs=n_jobs, data_home=data_home, paper=paper, as_json=as_json)
+
+
+def _default_folder(plan: str) -> Path:
+    """A folder by the plan's name; for a file also by its place, as other folders may have one of the same name."""
+    path, runs = Path(plan), Path("comitia-runs")
+    if not path.is_file():
+        return runs / plan
+    return runs / f"{path.stem}-{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
 
 
 def _read(plan: str) -> Plan:

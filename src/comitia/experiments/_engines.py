@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing.resource_tracker
 import os
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import numba
 from joblib import Parallel, delayed, parallel_config
+from joblib.externals import loky
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
@@ -136,6 +138,8 @@ class Processes:
         limits = parallel_config(backend="loky", n_jobs=self.slots, inner_max_num_threads=self.threads)
         try:
             with limits:
+                for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
+                    tracker.ensure_running()  # started later they would unblock interrupts again
                 with hidden_from_children():
                     parallel = Parallel(return_as="generator_unordered", pre_dispatch=self.slots, batch_size=1)
                     self._running = parallel(tasks())
