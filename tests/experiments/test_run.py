@@ -53,12 +53,16 @@ def test_the_number_of_processes_changes_no_row(finished, plan, tmp_path):
     assert parallel.store.rows() == finished.store.rows()
 
 
+def written(path):
+    return path.stat().st_ino, path.stat().st_mtime_ns
+
+
 def test_a_run_in_parts_ends_with_the_same_rows_and_repeats_nothing(finished, plan, tmp_path):
     first = run_plan(plan, tmp_path / "run", cells=plan.select(ensembles=["ebr"]), n_jobs=1)
-    files = {path: path.stat() for path in (tmp_path / "run" / "cells").iterdir()}
+    files = {path: written(path) for path in (tmp_path / "run" / "cells").iterdir()}
     rest = run_plan(plan, tmp_path / "run", n_jobs=1)
     assert (first.computed, rest.kept, rest.computed) == (3, 3, 3)
-    assert all(path.stat() == before for path, before in files.items())
+    assert all(written(path) == before for path, before in files.items())
     assert rest.store.rows() == finished.store.rows()
 
 
@@ -125,6 +129,40 @@ def test_data_that_changed_between_two_runs_is_refused(joint, tmp_path):
     path.write_text(path.read_text().rsplit("\n", 2)[0] + "\n")
     with pytest.raises(StoreError, match=r"(?s)is not what it was.*n: 150 in the folder, 149 now"):
         run_plan(plan, tmp_path / "run", n_jobs=1)
+
+
+def test_a_finished_run_is_not_shown_for_other_data(joint, tmp_path):
+    path = tmp_path / "mine.csv"
+    write_csv(path, joint)
+    plan = small_plan(path, ensembles=(EnsembleSetting("emodt", {"n_estimators": 12}),))
+    assert run_plan(plan, tmp_path / "run", n_jobs=1).computed == 3
+    write_csv(path, replace(joint, Y=joint.Y[np.random.default_rng(0).permutation(150)]))
+    with pytest.raises(StoreError, match=r"(?s)is not what it was.*checksum: .* in the folder"):
+        run_plan(plan, tmp_path / "run", n_jobs=1)
+
+
+def test_a_finished_run_whose_data_cannot_be_read_says_so(joint, tmp_path):
+    path = tmp_path / "mine.csv"
+    write_csv(path, joint)
+    plan = small_plan(path, ensembles=(EnsembleSetting("emodt", {"n_estimators": 12}),))
+    rows = run_plan(plan, tmp_path / "run", n_jobs=1).rows
+    path.unlink()
+    with pytest.warns(UserWarning, match="dataset 'joint' cannot be read now"):
+        again = run_plan(plan, tmp_path / "run", n_jobs=1)
+    assert (again.rows, again.failures) == (rows, ())
+
+
+@pytest.mark.parametrize("keep", [0, 5, -1], ids=["empty", "five lines", "all but one"])
+def test_a_cell_whose_file_is_cut_is_named_and_computed_again(plan, tmp_path, keep):
+    rows = run_plan(plan, tmp_path / "run", n_jobs=1).rows
+    path = tmp_path / "run" / "cells" / "joint.ebr.r0.f1.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[:keep]))
+    with pytest.warns(UserWarning, match=r"joint\.ebr\.r0\.f1\.jsonl is damaged: expected 21 rows"):
+        again = run_plan(plan, tmp_path / "run", n_jobs=1)
+    assert (again.kept, again.computed) == (5, 1)
+    assert again.rows == rows
+    assert path.read_bytes() == whole
 
 
 def test_progress_counts_up_to_the_end_and_says_how_long_it_will_take(plan, tmp_path):
