@@ -128,3 +128,16 @@ def test_a_dataset_that_cannot_be_had_is_told(tmp_path):
     assert ended.code == 1
     assert "mediamill-2000 is not published and is read from a folder only" in ended.said
     assert "mediamill-2000 1,999" in ended.said
+
+
+def test_plans_of_one_name_in_different_folders_have_folders_of_their_own(tmp_path):
+    from comitia.cli.reproduce import _default_folder
+
+    files = [tmp_path / name / "study.toml" for name in ("one", "two")]
+    for file in files:
+        file.parent.mkdir()
+        file.touch()
+    folders = [_default_folder(str(file)) for file in files]
+    assert len(set(folders)) == 2
+    assert all(folder.name.startswith("study-") for folder in folders)
+    assert str(_default_folder("table2")) == "comitia-runs/table2"

@@ -4,6 +4,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.dummy import DummyClassifier
@@ -14,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from comitia import EBRClassifier, EMODTClassifier, MultilabelVotingClassifier
-from comitia.datasets import Dataset
+from comitia.datasets import Dataset, make_joint
 from comitia.experiments import (
     Cell,
     DataSource,
@@ -61,6 +62,25 @@ def test_data_in_memory_is_not_looked_for_elsewhere(joint, tmp_path):
     shuffled = replace(joint, Y=joint.Y[::-1].copy())
     with pytest.raises(StoreError, match="dataset 'mine' is not what it was"):
         run_plan(plan, tmp_path, data={"mine": shuffled}, n_jobs=1)
+
+
+def test_data_that_the_plan_does_not_name_is_refused(joint):
+    plan = with_objects(EnsembleSetting("emodt", {"n_estimators": 5}))
+    with pytest.raises(ValueError, match=r"unknown dataset of plan 'mine': 'mien': did you mean 'mine'\?"):
+        run_plan(plan, data={"mien": joint})
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "frame"])
+def test_data_of_every_form_reaches_processes_as_it_is(kind):
+    data = make_joint(20_000, 8, 3, dependence=0.5, random_state=0).dataset
+    frame = pd.DataFrame(data.X, columns=list(data.feature_names))
+    frame[data.feature_names[0]] = pd.Categorical(np.where(data.X[:, 0] > 0, "high", "low"))
+    forms = {"array": data.X, "sparse": csr_array(data.X), "frame": frame}
+    settings = [EnsembleSetting("emodt", {"n_estimators": 3, "max_depth": 3, "bootstrap": False})]
+    plan = with_objects(*settings, aggregations=("ctp",))
+    found = [run_plan(plan, data={"mine": replace(data, X=forms[kind])}, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    assert found[0].failures == found[1].failures == ()
+    assert found[0].rows == found[1].rows
 
 
 def test_one_of_our_ensembles_as_an_object_is_scored_like_its_kind(joint):

@@ -1,5 +1,6 @@
 """The folder of a run: what it takes in, and what it refuses."""
 
+import contextlib
 import errno
 import json
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from comitia._files import whole_file
 from comitia.experiments import Cell, EnsembleSetting, Store, StoreError
+from comitia.experiments._lock import only_runner
 
 ROW = {"dataset": "joint", "value": 0.1 + 0.2}
 
@@ -153,6 +155,20 @@ def test_only_one_process_may_write(tmp_path, plan):
         pass
     with Store.taken(tmp_path / "run", plan):
         pass
+
+
+def test_a_folder_that_another_plan_took_a_moment_ago_is_refused(tmp_path, plan, monkeypatch):
+    @contextlib.contextmanager
+    def late(folder):
+        monkeypatch.undo()
+        Store.create(folder, replace(plan, seed=7))
+        with only_runner(folder):
+            yield
+
+    monkeypatch.setattr("comitia.experiments.store.only_runner", late)
+    with pytest.raises(StoreError, match="seed: 7 in the folder, 0 now"):
+        Store.create(tmp_path / "run", plan)
+    assert Store.read(tmp_path / "run").plan.seed == 7
 
 
 def test_a_lock_that_is_a_link_is_refused_and_what_it_points_to_stays(tmp_path, plan):

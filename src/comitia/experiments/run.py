@@ -15,6 +15,7 @@ import joblib
 
 from comitia._errors import ComitiaError
 from comitia._interrupts import one_interrupt
+from comitia._names import unknown
 from comitia.datasets import Dataset
 from comitia.experiments._cell import Computed, compute_cell, fit_cell, plain_error
 from comitia.experiments._engines import CrashError, local_engine
@@ -169,6 +170,10 @@ def run_plan(
     (2, 'hamming', 100)
     """
     cores = _cores(n_jobs)
+    known = [source.name for source in plan.datasets]
+    for name in data or ():
+        if name not in known:
+            raise ComitiaError(unknown(f"dataset of plan {plan.name!r}:", name, known))
     wanted = list(plan.cells() if cells is None else cells)
     where = contextlib.nullcontext(Memory(plan)) if folder is None else Store.taken(folder, plan)
     with one_interrupt(), where as store:
