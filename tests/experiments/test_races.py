@@ -7,7 +7,7 @@ from pathlib import Path
 
 from comitia.experiments import Store
 
-FOLDERS = 25
+FOLDERS = 15
 RUNNER = """
 import sys, time
 from pathlib import Path
