@@ -11,6 +11,7 @@ import pandas
 import pytest
 from scipy.sparse import issparse
 
+from comitia._printable import printable
 from comitia.datasets import DataFormatError, Dataset, load_dataset
 from comitia.datasets._arff_header import Header, read_header
 from comitia.datasets._text import line_blocks
@@ -94,7 +95,8 @@ def is_read_as_by_reference(path: Path) -> bool:
         return False
     dataset = read_arff(path, lambda _: labels, max_bytes=1 << 24)
     values = [[row.values[j] for j in range(len(header.attributes))] for row in rows]
-    _assert_holds(dataset, [attribute.name for attribute in header.attributes], values, [row.weight for row in rows])
+    names = [printable(attribute.name) for attribute in header.attributes]
+    _assert_holds(dataset, names, values, [row.weight for row in rows])
     return True
 
 

@@ -28,8 +28,9 @@ def test_the_catalogue_has_the_eight_datasets_and_a_local_sample() -> None:
     for name in eight:
         sources = [*entries[name].arff, *entries[name].xml]
         assert all(source.url.startswith("https://") for source in sources)
-        assert all(len(source.sha256) == 64 for source in sources if source.sha256 is not None)
-        assert all(source.sha256 is not None for source in entries[name].arff)
+        assert all(len(source.sha256) == 64 for source in sources)
+        assert bool(entries[name].xml) != bool(entries[name].labels)
+        assert len(entries[name].labels) in (0, entries[name].n_labels)
 
 
 def test_the_checksums_of_the_catalogue_are_those_of_the_published_files(shared_data: Path) -> None:
@@ -126,14 +127,20 @@ def test_files_are_downloaded_once_and_then_come_from_the_cache(
     assert (tmp_path / "cache" / "tiny" / "tiny.arff").read_bytes() == ARFF
 
 
-def test_a_file_without_a_published_checksum_is_taken_as_it_comes(
+def test_labels_that_the_catalogue_names_need_no_file(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(monkeypatch, server)
     (entry,) = catalogue.CATALOGUE
-    unchecked = dataclasses.replace(entry, xml=(catalogue.Source(f"{server.url}/tiny.xml", None),))
-    monkeypatch.setattr(catalogue, "CATALOGUE", (unchecked,))
+    named = dataclasses.replace(entry, xml=(), labels=("y",))
+    monkeypatch.setattr(catalogue, "CATALOGUE", (named,))
     assert fetch_dataset("tiny", cache=tmp_path).label_names == ("y",)
+    assert server.requests == ["/tiny.arff"]
+
+
+def test_the_labels_of_mediamill_are_those_of_its_sample(shared_data: Path) -> None:
+    names = next(entry.labels for entry in list_datasets() if entry.name == "mediamill")
+    assert fetch_dataset("mediamill-2000", data_home=shared_data).label_names == names
 
 
 def test_a_progress_bar_is_shown_unless_it_is_not_wanted(

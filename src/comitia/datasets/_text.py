@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
+import sys
 import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from comitia.datasets.dataset import DataFormatError
 
 BLOCK_BYTES = 1 << 19
 LONGEST_LINE = 1 << 26
+STDIN = Path("-")
+"""Stands for standard input."""
 
 
 def line_blocks(path: Path, max_bytes: int) -> Generator[bytes, None, None]:
@@ -56,9 +60,9 @@ def _unix_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def raw_blocks(path: Path, max_bytes: int) -> Iterator[bytes]:
-    """The unpacked bytes of a file, at most ``max_bytes`` of them."""
+    """The unpacked bytes of a file (or of standard input, where it is ``-``), at most ``max_bytes`` of them."""
     total = 0
-    with path.open("rb") as file:
+    with opened(path, max_bytes) as file:
         stream = _unpacked(file)
         while True:
             try:
@@ -76,6 +80,22 @@ def raw_blocks(path: Path, max_bytes: int) -> Iterator[bytes]:
                     path, None, f"expected at most max_bytes={max_bytes} bytes of text, found more"
                 )
             yield block
+
+
+def opened(path: Path, max_bytes: int) -> IO[bytes]:
+    """Open a file, or what came from standard input, which is read once and kept for the next who asks."""
+    if path != STDIN:
+        return path.open("rb")
+    stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
+    if _kept.get("stream") is not stream:
+        content = stream.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise DataFormatError.at(path, None, f"expected at most max_bytes={max_bytes} bytes, found more")
+        _kept.update(stream=stream, content=content)
+    return io.BytesIO(_kept["content"])
+
+
+_kept: dict[str, Any] = {}
 
 
 def _unpacked(file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | bz2.BZ2File:

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from comitia._printable import printable
 from comitia.datasets._arff_cells import text_encoding, text_values
 from comitia.datasets._arff_header import Header, read_header
 from comitia.datasets._arff_layout import Layout
 from comitia.datasets._arff_rows import Rows, read_rows
 from comitia.datasets._extras import require
-from comitia.datasets._text import line_blocks
+from comitia.datasets._formats import check_looks, unpacked
+from comitia.datasets._text import STDIN, line_blocks
 from comitia.datasets.dataset import DataFormatError, Dataset
 
 MAX_BYTES = 4 << 30
@@ -41,17 +43,22 @@ def read_arff(
     Time is linear in the length of the text.  Memory is the arrays twice (once in pieces) and one block of text.
     """
     path = Path(path)
+    check_looks(path, ".arff")
     with closing(line_blocks(path, max_bytes)) as blocks:
         header, rest = read_header(path, blocks)
         layout = Layout.of(path, header, choose_labels(header))
         if layout.needs_frame:
             require("pandas", f"{path} has features that are not numbers, which")
         rows = read_rows(path, layout, chain((rest,), blocks), max_bytes)
+    names = [printable(attribute.name) for attribute in layout.attributes]
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataFormatError.at(path, None, f"expected attributes that can be told apart, found {twice!r} twice")
     return Dataset(
         X=_frame(path, layout, rows, max_bytes) if layout.needs_frame else rows.X,
         Y=rows.Y,
-        feature_names=tuple(layout.attributes[j].name for j in layout.features),
-        label_names=tuple(layout.attributes[j].name for j in layout.labels),
+        feature_names=tuple(names[j] for j in layout.features),
+        label_names=tuple(names[j] for j in layout.labels),
         name=stem(path),
         sample_weight=rows.weights,
     )
@@ -59,7 +66,7 @@ def read_arff(
 
 def stem(path: Path) -> str:
     """The name of a file without what says how it is written and packed."""
-    return Path(path.name.removesuffix(".gz").removesuffix(".bz2")).stem
+    return printable(unpacked(path).stem) if path != STDIN else "stdin"
 
 
 def _frame(path: Path, layout: Layout, rows: Rows, max_bytes: int) -> Any:
@@ -71,16 +78,18 @@ def _frame(path: Path, layout: Layout, rows: Rows, max_bytes: int) -> Any:
     encoding = layout.header.encoding or text_encoding(rows.strings)
     columns: dict[str, Any] = {}
     for attribute, values in zip((layout.attributes[j] for j in layout.features), matrix.T, strict=True):
-        missing = np.isnan(values)
+        missing, name = np.isnan(values), printable(attribute.name)
         if attribute.is_number:
-            columns[attribute.name] = values
+            columns[name] = values
         elif attribute.kind == "nominal":
             codes = np.where(missing, -1, values).astype(np.int64)
-            columns[attribute.name] = pandas.Categorical.from_codes(codes, categories=list(attribute.values))
+            columns[name] = pandas.Categorical.from_codes(codes, categories=list(attribute.values))
         elif attribute.kind == "date":
             instants = np.where(missing, 0, values).astype("datetime64[ms]")
-            columns[attribute.name] = np.where(missing, np.datetime64("NaT"), instants)
+            columns[name] = np.where(missing, np.datetime64("NaT"), instants)
         else:
             texts = text_values(path, attribute, values, rows.strings, encoding)
-            columns[attribute.name] = pandas.array(texts, dtype="string")
-    return pandas.DataFrame(columns)
+            columns[name] = pandas.array(texts, dtype="string")
+    frame = pandas.DataFrame(columns)
+    frame.attrs["source"] = printable(str(path))
+    return frame

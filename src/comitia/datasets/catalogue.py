@@ -11,19 +11,22 @@ from typing import NamedTuple
 from comitia._errors import ComitiaError
 from comitia.datasets._extras import require
 from comitia.datasets.dataset import DataFormatError, Dataset
-from comitia.datasets.mulan import load_mulan
+from comitia.datasets.mulan import load_mulan, read_labelled
 
 
 class Source(NamedTuple):
     """Where a file can be had, and the SHA-256 of what must come."""
 
     url: str
-    sha256: str | None
+    sha256: str
 
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """A dataset of the catalogue; one without sources is read from a local folder only."""
+    """A dataset of the catalogue; one without sources is read from a local folder only.
+
+    Where no checksum of the file that names the labels is known, ``labels`` names them and the file is not fetched.
+    """
 
     name: str
     n_instances: int
@@ -31,6 +34,7 @@ class CatalogueEntry:
     n_labels: int
     arff: tuple[Source, ...] = ()
     xml: tuple[Source, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 def list_datasets() -> tuple[CatalogueEntry, ...]:
@@ -92,7 +96,8 @@ def fetch_dataset(
     if local is not None and all(path.is_file() for path in local):
         dataset = load_mulan(*local)
     else:
-        dataset = load_mulan(*_download(entry, folder, cache, progress))
+        arff, *xml = _download(entry, folder, cache, progress)
+        dataset = load_mulan(arff, *xml) if xml else read_labelled(arff, entry.labels)
     expected = (entry.n_instances, entry.n_features, entry.n_labels)
     found = (dataset.n_instances, dataset.n_features, dataset.n_labels)
     if found != expected:
@@ -100,9 +105,7 @@ def fetch_dataset(
     return dataset
 
 
-def _download(
-    entry: CatalogueEntry, folder: str | Path | None, cache: str | Path | None, progress: bool
-) -> tuple[Path, Path]:
+def _download(entry: CatalogueEntry, folder: str | Path | None, cache: str | Path | None, progress: bool) -> list[Path]:
     wanted = f"{entry.name}/{entry.name}.arff and .xml"
     looked = f"{folder} has no {wanted}" if folder is not None else "no folder was named"
     way_out = f"name a folder that has {wanted} by data_home or COMITIA_DATA"
@@ -112,7 +115,7 @@ def _download(
     target = Path(cache) if cache is not None else Path(pooch.os_cache("comitia"))
     failures: list[str] = []
     paths: list[Path] = []
-    for suffix, sources in (("arff", entry.arff), ("xml", entry.xml)):
+    for suffix, sources in (("arff", entry.arff), *([("xml", entry.xml)] if entry.xml else [])):
         for source in sources:
             try:
                 paths.append(_retrieve(target / entry.name, f"{entry.name}.{suffix}", source, progress))
@@ -124,13 +127,13 @@ def _download(
                 f"{entry.name}: {looked}, and it cannot be downloaded. Connect to the network and try again, or "
                 f"{way_out}. Tried:\n  " + "\n  ".join(failures)
             )
-    return paths[0], paths[1]
+    return paths
 
 
 def _retrieve(folder: Path, file_name: str, source: Source, progress: bool) -> Path:
     pooch = require("pooch")
-    checksum = None if source.sha256 is None else f"sha256:{source.sha256}"
-    store = pooch.create(folder, "", registry={file_name: checksum}, urls={file_name: source.url}, retry_if_failed=2)
+    registry, urls = {file_name: f"sha256:{source.sha256}"}, {file_name: source.url}
+    store = pooch.create(folder, "", registry=registry, urls=urls, retry_if_failed=2)
     return Path(store.fetch(file_name, progressbar=progress and find_spec("tqdm") is not None))
 
 
@@ -199,8 +202,8 @@ CATALOGUE = (
                 "ad7e629d599ac1c80dfabe32fb9f18be28accd8e902515a461497bc48760a72b",
             ),
         ),
-        # Its checksum is not published; every name in it must be an attribute of the file above, which is checked.
-        xml=(Source(f"{_BOOMER}/mediamill.xml", None),),
+        # The names in mediamill.xml, of which no checksum is published.
+        labels=tuple(f"Class{k}" for k in range(1, 102)),
     ),
     # 2,000 rows of mediamill, one of which the file has as a comment.
     CatalogueEntry("mediamill-2000", 1999, 120, 101),

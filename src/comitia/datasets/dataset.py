@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comitia._errors import ComitiaError
+from comitia._printable import printable
 
 
 class DataFormatError(ComitiaError):
@@ -21,7 +22,8 @@ class DataFormatError(ComitiaError):
     @classmethod
     def at(cls, path: str | Path, line: int | None, message: str) -> DataFormatError:
         """The error for one place in a file."""
-        return cls(f"{path}, line {line}: {message}" if line is not None else f"{path}: {message}")
+        where = printable("standard input" if str(path) == "-" else str(path))
+        return cls(f"{where}, line {line}: {message}" if line is not None else f"{where}: {message}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +34,8 @@ class Dataset:
     ----------
     X : ndarray, CSR array or pandas.DataFrame of shape (n, d)
         The features: float64, with NaN where a value is missing.  Sparse files give a CSR array.  A data frame comes
-        only where there are features that are not numbers: nominal ones are its categorical columns.
+        only where there are features that are not numbers: nominal ones are its categorical columns, texts its strings.
+        ``X.attrs["source"]`` is then the file, and the index counts its rows from zero.
     Y : int8 ndarray of shape (n, K)
         One where a label is relevant, zero elsewhere.
     feature_names, label_names : tuple of str
@@ -41,6 +44,8 @@ class Dataset:
         What the dataset is called.
     sample_weight : float64 ndarray of shape (n,) or None
         The weights of the instances, where the file gives any.
+    notes : tuple of str
+        Sentences about what was recognised while reading and what a user should know about the labels.
 
     Examples
     --------
@@ -55,6 +60,7 @@ class Dataset:
     label_names: tuple[str, ...]
     name: str
     sample_weight: npt.NDArray[np.float64] | None = field(default=None)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.Y.ndim != 2 or self.Y.dtype != np.int8:

@@ -6,26 +6,37 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from comitia._errors import ComitiaError
-from comitia.datasets._arff_header import Header
+from comitia.datasets._formats import file_format as file_format
+from comitia.datasets._formats import unpacked
+from comitia.datasets._text import STDIN
 from comitia.datasets.arff import read_arff
 from comitia.datasets.catalogue import CATALOGUE, fetch_dataset
-from comitia.datasets.dataset import DataFormatError, Dataset
-from comitia.datasets.mulan import load_meka, load_mulan
+from comitia.datasets.dataset import Dataset
+from comitia.datasets.mulan import load_meka, load_mulan, read_labelled
 from comitia.datasets.table import checked_labels, load_table, read_table
 
 
 def load_dataset(
-    source: str | Path, labels: Sequence[str] | None = None, *, data_home: str | Path | None = None
+    source: str | Path,
+    labels: Sequence[str] | None = None,
+    *,
+    labels_in: str | None = None,
+    separator: str | None = None,
+    positive: str | None = None,
+    data_home: str | Path | None = None,
 ) -> Dataset:
     """Load what ``source`` names: a file, or else a dataset of the catalogue.
 
     Parameters
     ----------
     source : path or str
-        An ARFF, CSV or Parquet file (``.gz`` and ``.bz2`` may follow), or a name of `list_datasets`.
+        A file in ARFF, CSV, TSV, JSON lines, Parquet or Excel (``.gz`` and ``.bz2`` may follow the ending of texts),
+        ``-`` for standard input, or a name of `list_datasets`.
     labels : sequence of str, optional
-        The columns that are labels.  CSV and Parquet files need it.  An ARFF file without it has its labels in the XML
-        file of the same name beside it (MULAN), or their number in its relation name (MEKA).
+        The columns that are labels.  Tables need it, or ``labels_in``.  An ARFF file without it has its labels in the
+        XML file of the same name beside it (MULAN), or their number in its relation name (MEKA).
+    labels_in, separator, positive : str, optional
+        Other ways in which a table holds its labels, see `load_table`.
     data_home : path, optional
         For a dataset of the catalogue, see `fetch_dataset`.
 
@@ -35,19 +46,21 @@ def load_dataset(
     """
     path = Path(source)
     names = [entry.name for entry in CATALOGUE]
-    if not path.is_file() and str(source) in names:
-        if labels is not None:
-            raise ComitiaError(
-                f"labels is for files; got {list(labels)} for {source!r} of the catalogue, which has its own"
-            )
+    for_tables = {"labels_in": labels_in, "separator": separator, "positive": positive}
+    given = [f"{option}={value!r}" for option, value in for_tables.items() if value is not None]
+    is_file = path == STDIN or path.is_file()
+    if not is_file and str(source) in names:
+        if labels is not None or given:
+            what = list(labels) if labels is not None else given[0]
+            raise ComitiaError(f"labels is for files; got {what} for {source!r} of the catalogue, which has its own")
         return fetch_dataset(str(source), data_home=data_home)
-    if not path.is_file():
+    if not is_file:
         raise FileNotFoundError(f"{source} is neither a file nor a dataset of the catalogue ({', '.join(names)})")
     if file_format(path) == ".arff":
-        return _load_arff(path, _unpacked(path).with_suffix(".xml"), labels)
-    if labels is None:
-        raise ComitiaError(f"labels must name the columns of {source} that are labels; got None")
-    return load_table(path, labels)
+        if given:
+            raise ComitiaError(f"{given[0]} is for tables; got the ARFF file {source}")
+        return _load_arff(path, unpacked(path).with_suffix(".xml"), labels)
+    return load_table(path, labels, labels_in=labels_in, separator=separator, positive=positive)
 
 
 def load_features(path: str | Path) -> Dataset:
@@ -56,7 +69,7 @@ def load_features(path: str | Path) -> Dataset:
     Parameters
     ----------
     path : path
-        An ARFF, CSV or Parquet file (``.gz`` and ``.bz2`` may follow).
+        A file in ARFF, CSV, TSV, JSON lines, Parquet or Excel, or ``-`` for standard input.
 
     Returns
     -------
@@ -72,37 +85,14 @@ def load_features(path: str | Path) -> Dataset:
     ('width', 'height')
     """
     path = Path(path)
-    if not path.is_file():
+    if path != STDIN and not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
     if file_format(path) == ".arff":
         return read_arff(path, lambda header: [])  # noqa: ARG005  whatever the header says, there are no labels
-    return read_table(path, ())
-
-
-def file_format(path: Path) -> str:
-    """What a file is, by its name: ``.arff``, ``.csv`` or ``.parquet``."""
-    suffix = _unpacked(path).suffix
-    if suffix not in (".arff", ".csv", ".parquet"):
-        raise ComitiaError(f"expected an .arff, .csv or .parquet file; got {path}")
-    return suffix
-
-
-def _unpacked(path: Path) -> Path:
-    return path.with_name(path.name.removesuffix(".gz").removesuffix(".bz2"))
+    return read_table(path)
 
 
 def _load_arff(path: Path, xml: Path, labels: Sequence[str] | None) -> Dataset:
     if labels is None:
         return load_mulan(path, xml) if xml.is_file() else load_meka(path)
-    wanted = checked_labels(labels)
-
-    def choose_labels(header: Header) -> list[int]:
-        positions = {attribute.name: j for j, attribute in enumerate(header.attributes)}
-        missing = [label for label in wanted if label not in positions]
-        if missing:
-            raise DataFormatError.at(
-                path, None, f"expected the label attributes {missing}, found {list(positions)[:20]}"
-            )
-        return [positions[label] for label in wanted]
-
-    return read_arff(path, choose_labels)
+    return read_labelled(path, checked_labels(labels))

@@ -61,6 +61,20 @@ def load_mulan(arff: str | Path, xml: str | Path, *, max_bytes: int = MAX_BYTES)
     return read_arff(arff, choose_labels, max_bytes=max_bytes)
 
 
+def read_labelled(arff: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_BYTES) -> Dataset:
+    """Read an ARFF file whose labels are the attributes of these names, in their order."""
+
+    def choose_labels(header: Header) -> list[int]:
+        positions = {attribute.name: j for j, attribute in enumerate(header.attributes)}
+        missing = [label for label in labels if label not in positions]
+        if missing:
+            found = list(positions)[:20]
+            raise DataFormatError.at(arff, None, f"expected the label attributes {missing}, found {found}")
+        return [positions[label] for label in labels]
+
+    return read_arff(arff, choose_labels, max_bytes=max_bytes)
+
+
 def load_meka(arff: str | Path, *, max_bytes: int = MAX_BYTES) -> Dataset:
     r"""Read a dataset in MEKA's format: an ARFF file whose relation name tells how many of its attributes are labels.
 

@@ -1,4 +1,4 @@
-"""Multilabel data in CSV and Parquet files."""
+"""Multilabel data in tables: CSV and TSV, JSON lines, Parquet and Excel."""
 
 from __future__ import annotations
 
@@ -11,25 +11,52 @@ import numpy as np
 import numpy.typing as npt
 
 from comitia._errors import ComitiaError
+from comitia._printable import printable
+from comitia.datasets._delimited import read_delimited
 from comitia.datasets._extras import require
-from comitia.datasets._text import raw_blocks
+from comitia.datasets._features import frame_or_array
+from comitia.datasets._formats import check_looks, file_format
+from comitia.datasets._json_lines import read_json_lines
+from comitia.datasets._parquet import read_parquet
+from comitia.datasets._workbook import read_workbook
 from comitia.datasets.arff import MAX_BYTES, stem
 from comitia.datasets.dataset import DataFormatError, Dataset
+from comitia.datasets.labels import label_column, label_lists, label_matrix, label_notes
 
 
-def load_table(path: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_BYTES) -> Dataset:
-    r"""Read a CSV or Parquet file; the columns that ``labels`` names are the labels, all others are features.
+def load_table(
+    path: str | Path,
+    labels: Sequence[str] | None = None,
+    *,
+    labels_in: str | None = None,
+    separator: str | None = None,
+    positive: str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Dataset:
+    r"""Read a table; the columns that ``labels`` names are the labels, all others are features.
 
-    Numbers and truth values are columns of float64.  Columns of text are nominal, and ``X`` is then a pandas data frame
-    in which they are categorical; dates are columns of their kind.  Missing is what Parquet calls null, and in CSV what
-    is empty, ``?``, ``NA``, ``NaN``, ``nan`` or ``null``.
+    Numbers and truth values are columns of float64.  Where there are columns of text or dates, ``X`` is a pandas data
+    frame that has them as they are; `comitia.columns.TableEncoder` decides what they mean.  Missing is what Parquet
+    calls null, and in texts what is empty, ``?``, ``NA``, ``N/A``, ``n/a``, ``#N/A``, ``NaN``, ``nan`` or ``null``.
+
+    What a CSV file is separated by (commas, semicolons, tabs or bars), decimal commas, UTF-16 and Windows-1252 are
+    recognised; ``notes`` of the result says so.
 
     Parameters
     ----------
     path : path
-        A Parquet file, or a CSV file in UTF-8 with a header line and commas, plain or packed by gzip or bzip2.
-    labels : sequence of str
-        Columns of zeros and ones (or of truth values), in the order that ``Y`` shall have.
+        A file in CSV (``.csv``), with tabs (``.tsv``), JSON lines (``.jsonl``), Parquet or Excel (``.xlsx``), in any
+        case; text may be packed by gzip or bzip2.  ``-`` is standard input.
+    labels : sequence of str, optional
+        Columns of zeros and ones, of truth values, of yes and no, y and n, or x and nothing, in the order that ``Y``
+        shall have.  With ``labels_in``, the labels to keep; all by default.
+    labels_in : str, optional
+        The column that holds the names of the relevant labels of each row.
+    separator : str, optional
+        What stands between names in ``labels_in``; by default its cells are lists, of Parquet or written as in JSON.
+    positive : str, optional
+        The value of a label column for which the label holds; every other cell, and a blank one, means that it does
+        not.
     max_bytes : int
         The most that the unpacked text, and the most that the arrays read from it, may take.
 
@@ -40,7 +67,7 @@ def load_table(path: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_
     Raises
     ------
     DataFormatError
-        Where the file is malformed, lacks a label, or has a label that is not binary.
+        Where the file is malformed or something else than its name says, lacks a label, or has one that is not binary.
 
     Examples
     --------
@@ -49,29 +76,34 @@ def load_table(path: str | Path, labels: Sequence[str], *, max_bytes: int = MAX_
     >>> _ = path.write_text("width,red,blue\n0.5,1,0\n0.7,1,1\n")
     >>> load_table(path, labels=["red", "blue"])
     Dataset(name='tiny', n=2, d=1, K=2, cardinality=1.500, density=0.750)
+    >>> _ = path.write_text("width,colours\n0.5,red;blue\n0.7,red\n")
+    >>> load_table(path, labels_in="colours", separator=";").label_names
+    ('blue', 'red')
     """
-    return read_table(Path(path), checked_labels(labels), max_bytes)
+    if labels is None and labels_in is None:
+        raise ComitiaError(f"labels must name the columns of {path} that are labels; got None")
+    wanted = None if labels is None else checked_labels(labels)
+    if labels_in is None and separator is not None:
+        raise ComitiaError(f"separator is for labels_in, which names no column; got {separator!r}")
+    if labels_in is not None and positive is not None:
+        raise ComitiaError(f"positive is for label columns, not for labels_in={labels_in!r}; got {positive!r}")
+    path = Path(path)
+    table, names, notes = _read(path, max_bytes)
+    if labels_in is None:
+        assert wanted is not None
+        columns = [_find(path, name, names) for name in wanted]
+        Y, more = _label_columns(path, table, columns, positive)
+        found = tuple(printable(name) for name in wanted)
+    else:
+        columns = [_find(path, labels_in, names)]
+        Y, found, more = _labels_of_lists(path, table, columns[0], wanted, separator, max_bytes)
+    return _dataset(path, table, columns, Y, found, max_bytes, [*notes, *more, *label_notes(Y, found)])
 
 
-def read_table(path: Path, labels: tuple[str, ...], max_bytes: int = MAX_BYTES) -> Dataset:
-    """Read a table whose labels may be none."""
-    table, names = _read(path, max_bytes)
-    if len(set(names)) < len(names):
-        repeated = Counter(names).most_common(1)[0][0]
-        raise DataFormatError.at(path, 1, f"expected columns of different names, found {repeated!r} twice")
-    missing = [label for label in labels if label not in names]
-    if missing:
-        raise DataFormatError.at(path, 1, f"expected the label columns {missing}, found {names[:20]}")
-    features = tuple(name for name in names if name not in set(labels))
-    if not features or (labels and not table.num_rows):
-        raise DataFormatError.at(path, None, f"expected rows of features, found {table.num_rows} × {len(features)}")
-    return Dataset(
-        X=_features(path, table, features),
-        Y=np.column_stack([np.empty((table.num_rows, 0), np.int8), *(_label(path, name, table) for name in labels)]),
-        feature_names=features,
-        label_names=labels,
-        name=stem(path),
-    )
+def read_table(path: Path, max_bytes: int = MAX_BYTES) -> Dataset:
+    """Read a table in which every column is a feature."""
+    table, _, notes = _read(path, max_bytes)
+    return _dataset(path, table, [], np.empty((table.num_rows, 0), np.int8), (), max_bytes, notes)
 
 
 def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
@@ -82,89 +114,141 @@ def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _read(path: Path, max_bytes: int) -> tuple[Any, list[str]]:
-    """The table and the names of its columns."""
-    arrow = require("pyarrow", f"reading {path}")
-    with path.open("rb") as file:
-        is_parquet = file.read(4) == b"PAR1"
-    try:
-        table = _read_parquet(path, max_bytes) if is_parquet else _read_csv(path, max_bytes)
-        table.validate(full=True)
-        return table, table.column_names
-    except DataFormatError:
-        raise
-    except (arrow.ArrowException, ValueError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise DataFormatError.at(
-            path, None, f"expected {'Parquet' if is_parquet else 'CSV'}, found: {error}"
-        ) from error
-
-
-def _read_csv(path: Path, max_bytes: int) -> Any:
-    arrow, csv = require("pyarrow"), require("pyarrow.csv")
-    text = b"".join(raw_blocks(path, max_bytes))
-    return csv.read_csv(
-        arrow.BufferReader(text),
-        # One block, so that the type of a column follows from all of its values, and mistakes have a row number.
-        csv.ReadOptions(use_threads=False, block_size=min(len(text) + 1, 2**31 - 1)),
-        csv.ParseOptions(newlines_in_values=True),
-        csv.ConvertOptions(
-            null_values=["", "?", "NA", "NaN", "nan", "null"],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
+def _dataset(
+    path: Path,
+    table: Any,
+    columns: list[str],
+    Y: npt.NDArray[np.int8],
+    labels: tuple[str, ...],
+    max_bytes: int,
+    notes: list[str],
+) -> Dataset:
+    features = [name for name in table.column_names if name not in set(columns)]
+    if not features or (columns and not table.num_rows):
+        raise DataFormatError.at(path, None, f"expected rows of features, found {table.num_rows} × {len(features)}")
+    return Dataset(
+        X=frame_or_array(path, table.select(features), max_bytes),
+        Y=Y,
+        feature_names=tuple(features),
+        label_names=labels,
+        name=stem(path),
+        notes=tuple(notes),
     )
 
 
-def _read_parquet(path: Path, max_bytes: int) -> Any:
-    file = require("pyarrow.parquet").ParquetFile(path)
-    if 8 * file.metadata.num_rows * file.metadata.num_columns > max_bytes:
-        raise DataFormatError.at(path, None, f"expected columns that fit in max_bytes={max_bytes}, found larger ones")
-    return file.read()
-
-
-def _label(path: Path, name: str, table: Any) -> npt.NDArray[np.int8]:
-    """A label column as zeros and ones."""
-    column = table.column(name)
-    values = _numbers(column)
-    wrong = np.arange(len(column)) if values is None else np.flatnonzero((values != 0) & (values != 1))
-    if values is None or len(wrong):
-        row = int(wrong[0])
-        raise DataFormatError.at(
-            path, None, f"row {row + 1}, {name!r}: expected a label to be 0 or 1, found {column[row].as_py()!r}"
-        )
-    return values.astype(np.int8)
-
-
-def _features(path: Path, table: Any, names: tuple[str, ...]) -> Any:
-    numbers = {name: _numbers(table.column(name)) for name in names}
-    known = [values for values in numbers.values() if values is not None]
-    if len(known) == len(names):
-        return np.column_stack(known)
-    pandas, types = require("pandas", f"{path} has features that are not numbers, which"), require("pyarrow.types")
-    columns: dict[str, Any] = {}
-    for name, values in numbers.items():
-        column = table.column(name)
-        if values is not None:
-            columns[name] = values
-        elif types.is_temporal(column.type):
-            columns[name] = column.to_pandas()
-        elif types.is_string(column.type) or types.is_large_string(column.type) or types.is_dictionary(column.type):
-            columns[name] = column.to_pandas().astype("category")
+def _read(path: Path, max_bytes: int) -> tuple[Any, dict[str, str], list[str]]:
+    """The table, its columns by the names in the file and by those they are given here, and notes."""
+    arrow = require("pyarrow", f"reading {path}")
+    suffix = file_format(path)
+    if suffix == ".arff":
+        raise ComitiaError(f"expected a table; got {path}, an ARFF file, which load_dataset reads")
+    check_looks(path, suffix)
+    notes: list[str] = []
+    try:
+        if suffix == ".parquet":
+            table = read_parquet(path, max_bytes)
+        elif suffix == ".jsonl":
+            table, notes = read_json_lines(path, max_bytes)
+        elif suffix == ".xlsx":
+            table, notes = read_workbook(path, max_bytes)
         else:
-            raise DataFormatError.at(
-                path, None, f"expected {name!r} to hold numbers, UTF-8 text or dates, found {column.type}"
-            )
-    return pandas.DataFrame(columns)
+            table, notes = read_delimited(path, max_bytes, suffix)
+        table.validate(full=True)
+        table, given = _named(path, table, notes)
+    except DataFormatError:
+        raise
+    except (arrow.ArrowException, ValueError, OSError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DataFormatError.at(path, None, f"expected {_KINDS[suffix]}, found: {printable(str(error))}") from error
+    return table, given, notes
 
 
-def _numbers(column: Any) -> npt.NDArray[np.float64] | None:
-    """A column of numbers or truth values as floats, NaN where null; None where it holds something else."""
-    arrow, types = require("pyarrow"), require("pyarrow.types")
-    kind = column.type
-    if not any(is_kind(kind) for is_kind in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)):
-        # A column without any value has no type of its own: all of it is missing.
-        return np.full(len(column), np.nan) if types.is_null(kind) else None
-    values: npt.NDArray[np.float64] = column.cast(arrow.float64(), safe=False).to_numpy()
-    return values
+_KINDS = {".csv": "CSV", ".tsv": "a table with tabs", ".jsonl": "JSON lines", ".parquet": "Parquet", ".xlsx": "Excel"}
+
+
+def _named(path: Path, table: Any, notes: list[str]) -> tuple[Any, dict[str, str]]:
+    """Drop what a spreadsheet adds (rows and columns of nothing, a count of rows) and give every column a name."""
+    names = list(table.column_names)
+    nothing = [not name.strip() and table.column(j).null_count == table.num_rows for j, name in enumerate(names)]
+    if any(nothing):
+        table = table.select([j for j, empty in enumerate(nothing) if not empty])
+        notes.append(f"{sum(nothing)} columns without a name and without values are left out.")
+    rows = _rows_with_values(table)
+    if rows < table.num_rows:
+        notes.append(f"{table.num_rows - rows} blank rows at the end are left out.")
+        table = table.slice(0, rows)
+    if table.num_columns > 1 and not table.column_names[0].strip() and _counts_rows(table.column(0)):
+        notes.append("The first column has no name and only counts the rows: it is left out.")
+        table = table.select(range(1, table.num_columns))
+    raw = list(table.column_names)
+    shown = [printable(name) if name.strip() else f"column {j + 1}" for j, name in enumerate(raw)]
+    if len(set(shown)) < len(shown):
+        repeated = Counter(shown).most_common(1)[0][0]
+        hint = _header_hint(shown)
+        raise DataFormatError.at(path, 1, f"expected columns of different names, found {repeated!r} twice{hint}")
+    return table.rename_columns(shown), dict(zip((*shown, *raw), (*shown, *shown), strict=True))
+
+
+def _rows_with_values(table: Any) -> int:
+    """The number of rows without those at the end that hold nothing."""
+    if not table.num_columns or not table.num_rows or not all(column.null_count for column in table.columns):
+        return int(table.num_rows)
+    compute = require("pyarrow.compute")
+    held = np.zeros(table.num_rows, dtype=bool)
+    for column in table.columns:
+        held |= compute.is_valid(column).to_numpy()
+    return int(np.flatnonzero(held)[-1]) + 1 if held.any() else 0
+
+
+def _counts_rows(column: Any) -> bool:
+    types = require("pyarrow.types")
+    if not (types.is_integer(column.type) or types.is_floating(column.type)) or column.null_count:
+        return False
+    values = column.to_numpy()
+    return bool(len(values)) and any(bool((values == np.arange(k, k + len(values))).all()) for k in (0, 1))
+
+
+def _find(path: Path, name: str, given: dict[str, str]) -> str:
+    """The column that a user means."""
+    if name not in given:
+        names = list(dict.fromkeys(given.values()))
+        raise DataFormatError.at(
+            path, 1, f"expected the label columns {[name]}, found {names[:20]}{_header_hint(names)}"
+        )
+    return given[name]
+
+
+def _header_hint(names: list[str]) -> str:
+    numbers = sum(name.replace(".", "", 1).removeprefix("-").isdecimal() for name in names)
+    return "; has the file no line with the names of its columns?" if 2 * numbers > len(names) else ""
+
+
+def _label_columns(
+    path: Path, table: Any, names: list[str], positive: str | None
+) -> tuple[npt.NDArray[np.int8], list[str]]:
+    read = [label_column(path, name, table.column(name), positive) for name in names]
+    Y = np.column_stack([np.empty((table.num_rows, 0), np.int8), *(values for values, _ in read)])
+    if positive is not None and Y.size and not Y.any():
+        raise DataFormatError.at(path, None, f"expected labels to hold where a cell is {positive!r}, found none")
+    return Y, [note for _, note in read if note]
+
+
+def _labels_of_lists(
+    path: Path, table: Any, name: str, wanted: tuple[str, ...] | None, separator: str | None, max_bytes: int
+) -> tuple[npt.NDArray[np.int8], tuple[str, ...], list[str]]:
+    lists = label_lists(path, name, table.column(name), separator)
+    notes = []
+    found = sorted({label for row in lists for label in row})
+    if wanted is not None:
+        others = [label for label in found if label not in set(wanted)]
+        if others:
+            shown = ", ".join(repr(printable(label)) for label in others[:5])
+            notes.append(f"{len(others)} labels in {name!r} were not asked for: {shown}{' ...' * (len(others) > 5)}.")
+        kept = set(wanted)
+        lists, found = [[label for label in row if label in kept] for row in lists], list(wanted)
+    if len(lists) * len(found) > max_bytes:
+        message = f"expected label columns that fit in max_bytes={max_bytes}, found {len(found)} labels in {name!r}"
+        raise DataFormatError.at(path, None, message)
+    Y, names = label_matrix(lists, found)
+    return Y, tuple(printable(label) for label in names), notes

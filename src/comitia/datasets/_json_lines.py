@@ -1,0 +1,45 @@
+"""JSON lines: an object a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from comitia.datasets._delimited import decoded
+from comitia.datasets._extras import require
+from comitia.datasets._text import raw_blocks
+from comitia.datasets.dataset import DataFormatError
+
+
+def read_json_lines(path: Path, max_bytes: int) -> tuple[Any, list[str]]:
+    """Read JSON lines as an Arrow table, with a note on the encoding; a key that a line lacks is missing there."""
+    arrow, arrow_json = require("pyarrow"), require("pyarrow.json")
+    text, notes = decoded(path, b"".join(raw_blocks(path, max_bytes)))
+    n_rows, keys = _shape(path, text)
+    if 8 * n_rows * len(keys) > max_bytes:
+        raise DataFormatError.at(path, None, f"expected columns that fit in max_bytes={max_bytes}, found larger ones")
+    if not n_rows:
+        raise DataFormatError.at(path, None, "expected an object of JSON a line, found none")
+    block = min(len(text) + 1, 2**31 - 1)
+    options = arrow_json.ReadOptions(use_threads=False, block_size=block)
+    return arrow_json.read_json(arrow.BufferReader(text), options, arrow_json.ParseOptions()), notes
+
+
+def _shape(path: Path, text: bytes) -> tuple[int, set[str]]:
+    """The number of objects and their keys: one new key in each line would make a table of n² cells."""
+    n_rows = 0
+    keys: set[str] = set()
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        if not line or line.isspace():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            found = error.msg if isinstance(error, json.JSONDecodeError) else error
+            raise DataFormatError.at(path, number, f"expected an object of JSON, found: {found}") from error
+        if not isinstance(row, dict):
+            raise DataFormatError.at(path, number, f"expected an object of JSON, found {str(row)[:40]!r}")
+        n_rows += 1
+        keys.update(row)
+    return n_rows, keys

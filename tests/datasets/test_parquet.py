@@ -1,0 +1,110 @@
+"""Parquet files, small ones that hold much among them."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pyarrow as arrow
+import pytest
+from pyarrow import parquet
+
+from comitia.datasets import DataFormatError, load_features, load_table
+from comitia.datasets._parquet_footer import read_chunks
+
+
+def write(path: Path, **columns: object) -> Path:
+    parquet.write_table(arrow.table(columns), path, compression="zstd")
+    return path
+
+
+def test_a_text_in_many_cells_counts_in_every_one(tmp_path: Path) -> None:
+    once = arrow.DictionaryArray.from_arrays(arrow.array(np.zeros(1000, np.int32)), ["x" * 1_000_000])
+    for name, column in (("type", once), ("text", arrow.array(["x" * 100_000] * 1000))):
+        path = write(tmp_path / f"{name}.parquet", s=column, y=np.zeros(1000, int))
+        assert path.stat().st_size < 2000
+        before = arrow.total_allocated_bytes()
+        with pytest.raises(DataFormatError, match="max_bytes=50000000"):
+            load_table(path, ["y"], max_bytes=50_000_000)
+        assert arrow.total_allocated_bytes() - before < 10_000_000
+
+
+def test_lists_count_with_all_their_values(tmp_path: Path) -> None:
+    numbers = write(tmp_path / "n.parquet", s=[[0] * 1_000_000], x=[1])
+    texts = write(tmp_path / "t.parquet", s=[["q" * 100_000] * 10] * 100, x=[1] * 100)
+    for path in (numbers, texts):
+        assert path.stat().st_size < 2000
+        with pytest.raises(DataFormatError, match="max_bytes"):
+            load_table(path, labels_in="s", max_bytes=4_000_000)
+
+
+def test_the_footer_says_how_much_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    table = arrow.table({"a": np.arange(100.0), "l": [[1, 2, 3]] * 100, "s": ["text"] * 100})
+    parquet.write_table(table, path, row_group_size=30)
+    metadata = parquet.ParquetFile(path).metadata
+    expected = [
+        (metadata.row_group(i).column(j).num_values, metadata.row_group(i).column(j).total_uncompressed_size)
+        for i in range(4)
+        for j in range(3)
+    ]
+    with path.open("rb") as file:
+        assert read_chunks(file) == expected
+
+
+@pytest.mark.parametrize(
+    "content", [b"PAR1", b"PAR1" + b"\x00" * 8 + b"PAR1", b"PAR1\xff\xff\xff\xff\x02\x00\x00\x00PAR1"]
+)
+def test_a_footer_that_is_none_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(content)
+    with pytest.raises(DataFormatError, match=r"t\.parquet: expected Parquet, found: "):
+        load_features(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    "kind", [arrow.date32(), arrow.date64(), arrow.timestamp("s"), arrow.timestamp("ms"), arrow.timestamp("us", "UTC")]
+)
+def test_dates_beyond_the_calendar_name_file_and_row(kind: arrow.DataType, tmp_path: Path) -> None:
+    per_day = {"date32[day]": 1, "timestamp[s]": 86_400, "timestamp[us, tz=UTC]": 86_400_000_000}
+    day = per_day.get(str(kind), 86_400_000)
+    integers = arrow.int32() if kind == arrow.date32() else arrow.int64()
+
+    def column(*days: int | None) -> arrow.Array:
+        return arrow.array([None if n is None else n * day for n in days], integers).cast(kind)
+
+    path = write(tmp_path / "t.parquet", when=column(0, None, 20_000), x=[1, 2, 3])
+    when = load_features(path).X["when"]
+    assert [None if pandas.isna(value) else value.date() for value in when] == [
+        datetime.date(1970, 1, 1),
+        None,
+        datetime.date(2024, 10, 4),
+    ]
+    for far in (3_000_000, -800_000):
+        path = write(tmp_path / "t.parquet", when=column(0, far), x=[1, 2])
+        with pytest.raises(DataFormatError, match=r"t\.parquet: row 2, 'when': expected a date of the years 1 to 9999"):
+            load_features(path)
+
+
+def test_declared_categories_stay_and_texts_are_texts(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"k": pandas.Categorical(["b", None], ["b", "a"]), "s": ["u", None], "x": [1, 2]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    X = load_features(tmp_path / "t.parquet").X
+    assert X["k"].cat.categories.tolist() == ["b", "a"]
+    assert pandas.api.types.is_string_dtype(X["s"])
+    assert X.isna().sum().tolist() == [1, 1, 0]
+
+
+def test_times_and_spans_are_seconds(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.parquet",
+        time=[datetime.time(1, 0), None],
+        span=[datetime.timedelta(seconds=2), datetime.timedelta(0)],
+    )
+    np.testing.assert_array_equal(load_features(path).X, [[3600, 2], [np.nan, 0]])
+
+
+def test_no_rows_are_no_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.parquet", a=arrow.array([], arrow.float64()), s=arrow.array([], arrow.string()))
+    assert load_features(path).X.shape == (0, 2)
