@@ -31,6 +31,7 @@ from comitia import (
 )
 from comitia.aggregation import PredictThenCombine
 from comitia.datasets import load_seven_segment
+from comitia.relevance import Seen
 from comitia.relevance.base import Memory
 
 X, Y = make_multilabel_classification(n_samples=200, n_features=6, n_classes=4, random_state=1)
@@ -77,13 +78,20 @@ def test_out_of_bag_losses_are_known_for_every_aggregation_and_the_best_is_used(
     fitted = clone(ensemble).set_params(n_estimators=25, oob_score=True, aggregation="oob", loss="f1").fit(X, Y)
     assert set(fitted.oob_table_) == {"hamming", "subset01", "f1", "jaccard"}
     names = set(AGGREGATIONS) - (set() if fitted.supports_joint else {"ctp-joint"})
+    seen = {f"ctp · seen {power}": power for power in ("0", "0.3", "0.6", "1")}
     for loss, row in fitted.oob_table_.items():
-        assert set(row) == names
-        best = min(row, key=row.__getitem__)
-        chosen = fitted.set_params(loss=loss, aggregation="oob").predict(X)
-        np.testing.assert_array_equal(chosen, fitted.set_params(aggregation=best).predict(X))
-    fitted.set_params(loss="f1", aggregation="oob")
-    assert fitted.oob_score_ == pytest.approx(1 - min(fitted.oob_table_["f1"].values()))
+        assert set(row) == names | set(seen)
+        best, usual = min(row, key=row.__getitem__), "ptc-mode" if loss == "subset01" else "ctp"
+        choice = fitted.set_params(loss=loss, aggregation="oob").oob_choice_
+        assert choice == (best if row[usual] - row[best] > fitted.oob_errors_[loss][best] else usual)
+        assert fitted.oob_loss_ == row[choice]
+        chosen = fitted.predict(X)
+        if choice in seen:
+            fitted.set_params(aggregation="ctp", reading=Seen(float(seen[choice])))
+        np.testing.assert_array_equal(
+            chosen, fitted.set_params(aggregation=choice.split(" · ")[0]).predict(X)
+        )
+        fitted.set_params(reading="auto")
     assert fitted.oob_proba_.shape == Y.shape
     assert not np.isnan(fitted.oob_proba_).any()
 
@@ -201,7 +209,7 @@ def test_out_of_bag_attributes_follow_the_parameters(ensemble):
         for aggregation in ("gmv", "ptc-mode", "oob"):
             fitted.set_params(loss=loss, aggregation=aggregation)
             row = fitted.oob_table_[loss]
-            name = min(row, key=row.get) if aggregation == "oob" else aggregation
+            name = fitted.oob_choice_ if aggregation == "oob" else aggregation
             assert fitted.oob_aggregation_ == name
             assert fitted.oob_loss_ == row[name]
             assert fitted.oob_score_ == 1 - row[name]
@@ -214,7 +222,15 @@ def test_out_of_bag_attributes_follow_the_parameters(ensemble):
         with pytest.raises(ValueError, match=message):
             fitted.set_params(**other).oob_loss_  # noqa: B018  asking is what is refused
     refitted = fitted.set_params(aggregation="oob").fit(X, Y)
-    assert refitted.oob_loss_ == min(refitted.oob_table_["f1"].values())
+    assert refitted.oob_loss_ == refitted.oob_table_["f1"][refitted.oob_choice_]
+
+
+def test_an_instances_own_labelset_counts_out_of_bag_only_if_another_has_it():
+    rng = np.random.default_rng(0)
+    alone = np.unpackbits(np.arange(1, 65, dtype=np.uint8)[:, None], axis=1)[:, 1:].astype(int)
+    fitted = EBRClassifier(n_estimators=15, oob_score=True, aggregation="oob", loss="subset01", random_state=0)
+    fitted.fit(rng.normal(size=(64, 3)), alone)
+    assert fitted.oob_table_["subset01"]["ctp · seen 0"] == 1, "nobody else has any of these labelsets"
 
 
 def test_without_out_of_bag_losses_there_is_nothing_to_choose_by_and_no_attribute():

@@ -15,7 +15,7 @@ LOSSES = ("hamming", "subset01", "f1", "jaccard")
 
 @pytest.fixture(scope="module", params=ENSEMBLES)
 def ensemble(request, joint):
-    return ENSEMBLES[request.param](n_estimators=15, oob_score=True, random_state=0).fit(joint.X[:100], joint.Y[:100])
+    return ENSEMBLES[request.param](n_estimators=15, oob_score=True, aggregation="oob", random_state=0).fit(joint.X[:100], joint.Y[:100])
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +50,11 @@ def test_the_chunk_changes_no_bit(ensemble, held_out, monkeypatch):
     assert scored[0] == scored[1] == scored[2]
 
 
-def test_left_to_out_of_bag_it_is_the_aggregation_of_the_smallest_out_of_bag_loss(ensemble, held_out):
+def test_left_to_out_of_bag_it_is_what_the_ensemble_predicts_by_its_choice(ensemble, held_out):
     found = losses_of(ensemble, *held_out, losses=LOSSES, aggregations=[*AGGREGATIONS, "oob"], sizes=[3, 15])
     for loss in LOSSES:
-        row = ensemble.oob_table_[loss]
-        chosen = min(row, key=row.get)
-        pool = "mean" if chosen in ("gmv", "ctp") else ""
-        assert found[Way(loss, "oob", "", 15)] == found[Way(loss, chosen, pool, 15)]
+        predicted = ensemble.set_params(loss=loss, aggregation="oob").predict(held_out[0])
+        assert found[Way(loss, "oob", "", 15)] == get_loss(loss).value(held_out[1], predicted).mean()
         # The table is about all members and says nothing of three.
         assert Way(loss, "oob", "", 3) not in found
 

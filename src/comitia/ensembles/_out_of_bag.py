@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
-from comitia.ensembles.base import MultilabelEnsemble
+from comitia.aggregation import AGGREGATIONS, Aggregation, advised, get_aggregation
 from comitia.losses import LOSSES, Loss, get_loss
-from comitia.relevance import get_pool, get_reading
+from comitia.relevance import Reading, get_pool, get_reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +27,10 @@ class OutOfBag:
         Weight of each training instance; zero where no member can judge it.
     proba : array of float, shape (n, K)
         Pooled marginals, NaN where no member can judge the instance.
-    values : dict of loss to dict of aggregation to array of float, shape (n,)
+    values : dict of loss to dict of way of deciding to array of float, shape (n,)
         Loss of each instance, NaN where no member can judge it.
+    ways : dict of name to (aggregation, reading)
+        What the names stand for.
     pool, reading : str
         With what they were found.
     """
@@ -37,20 +38,20 @@ class OutOfBag:
     weight: FloatArray
     proba: FloatArray
     values: Mapping[str, Mapping[str, FloatArray]]
+    ways: Mapping[str, tuple[Aggregation, Reading]]
     pool: str
     reading: str
 
     @classmethod
-    def of(
-        cls, ensemble: MultilabelEnsemble, features: Any, Y: LabelArray, weight: FloatArray, unseen: NDArray[np.bool_]
-    ) -> OutOfBag:
-        """Decide every instance by the members that have not seen it, with every aggregation for every loss."""
+    def of(cls, ensemble: Any, features: Any, Y: LabelArray, weight: FloatArray, unseen: NDArray[np.bool_]) -> OutOfBag:
+        """Decide every instance by the members that have not seen it, in every way, for every loss."""
         judged = _judged(weight, unseen)
         losses: dict[str, Loss] = {name: make() for name, make in LOSSES.items()}
         losses.setdefault(loss_name(ensemble.loss), get_loss(ensemble.loss))
         pool, reading = get_pool(ensemble.pool), get_reading(ensemble.reading)
+        ways = ensemble._ways()
         decisions = {
-            loss: {name: how.decision(target, pool, reading) for name, how in _aggregations(ensemble).items()}
+            loss: {name: how.decision(target, pool, read) for name, (how, read) in ways.items()}
             for loss, target in losses.items()
         }
         values = {loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()}
@@ -67,15 +68,15 @@ class OutOfBag:
                     values[loss][name][rows] = losses[loss]._value(Y[rows], beliefs.decide(decision))
         kept = np.zeros(len(Y))
         kept[judged] = weight[judged]
-        return cls(kept, proba, values, repr(pool), repr(reading))
+        return cls(kept, proba, values, ways, repr(pool), repr(reading))
 
     def table(self, pool: Any, reading: Any) -> dict[str, dict[str, float]]:
-        """Return the mean loss of every aggregation, for every loss that is known."""
+        """Return the mean loss of every way of deciding, for every loss that is known."""
         self._check(pool, reading)
         return {loss: {how: self.mean(values) for how, values in row.items()} for loss, row in self.values.items()}
 
     def losses(self, loss: Any, pool: Any, reading: Any) -> Mapping[str, FloatArray]:
-        """Return the loss of each instance, (n,), by every aggregation."""
+        """Return the loss of each instance, (n,), by every way of deciding."""
         self._check(pool, reading)
         if loss_name(loss) not in self.values:
             raise ComitiaError(
@@ -84,15 +85,37 @@ class OutOfBag:
             )
         return self.values[loss_name(loss)]
 
-    def best(self, loss: Any, pool: Any, reading: Any) -> str:
-        """Return the name of the aggregation with the smallest mean loss."""
-        means = {how: self.mean(values) for how, values in self.losses(loss, pool, reading).items()}
-        return min(means, key=means.__getitem__)
+    def choice(self, loss: Any, pool: Any, reading: Any) -> str:
+        """Return the name of the way to decide for a loss.
+
+        That is the aggregation which the paper advises, unless the one of the smallest loss beats it by more than a
+        standard error of their paired difference: on small data the smallest is luck.
+        """
+        values = self.losses(loss, pool, reading)
+        means = {name: self.mean(value) for name, value in values.items()}
+        best, usual = min(means, key=means.__getitem__), advised(get_loss(loss))
+        gain = values[usual] - values[best]
+        return best if self.mean(gain) > self.error(gain) else usual
+
+    def errors(self, pool: Any, reading: Any) -> dict[str, dict[str, float]]:
+        """Return the standard error of each way's difference to the advised one, for every loss that is known."""
+        self._check(pool, reading)
+        usual = {loss: advised(LOSSES[loss]()) if loss in LOSSES else "ctp" for loss in self.values}
+        return {
+            loss: {name: self.error(values - row[usual[loss]]) for name, values in row.items()}
+            for loss, row in self.values.items()
+        }
 
     def mean(self, values: FloatArray) -> float:
         """Return the weighted mean over the instances that could be judged."""
         judged = self.weight > 0
         return float(np.average(values[judged], weights=self.weight[judged]))
+
+    def error(self, values: FloatArray) -> float:
+        """Return the standard error of the weighted mean over the instances that could be judged."""
+        judged = self.weight > 0
+        share = self.weight[judged] / self.weight[judged].sum()
+        return float(np.sqrt(share**2 @ (values[judged] - share @ values[judged]) ** 2))
 
     def _check(self, pool: Any, reading: Any) -> None:
         for name, now, then in (
@@ -116,13 +139,6 @@ def loss_name(loss: Any) -> str:
     """Return the name that a loss goes by in the table."""
     target = get_loss(loss)
     return next((name for name, make in LOSSES.items() if target == make()), repr(target))
-
-
-def _aggregations(ensemble: MultilabelEnsemble) -> dict[str, Aggregation]:
-    """The aggregations with a name that the ensemble can decide by, and the user's own."""
-    own = {} if ensemble.aggregation == "oob" else {aggregation_name(ensemble.aggregation): ensemble.aggregation}
-    given = {name: how for name, how in own.items() if isinstance(how, Aggregation)}
-    return {name: how for name, how in {**AGGREGATIONS, **given}.items() if ensemble.can_decide_by(how)}
 
 
 def _judged(weight: FloatArray, unseen: NDArray[np.bool_]) -> IntArray:

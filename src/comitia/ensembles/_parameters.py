@@ -10,8 +10,8 @@ _DECISION = """\
         May change after ``fit``.
     aggregation : str, Aggregation or None, default=None
         How members decide together: a name of :data:`comitia.AGGREGATIONS`; or None, the paper's advice for the loss.
-        Ensembles with out-of-bag losses also take ``"oob"``, the one that does best on what members have not seen.  May
-        change after ``fit``.
+        Ensembles with out-of-bag losses also take ``"oob"``, which chooses it, and with ``reading="auto"`` the reading
+        as well, by what members have not seen.  May change after ``fit``.
     pool : str or Pool, default="mean"
         How marginals are pooled: a name of :data:`comitia.POOLS`.  May change after ``fit``.
     reading : str or Reading, default="auto"
@@ -57,13 +57,17 @@ _FITTED = """\
 _OUT_OF_BAG = """\
     oob_mask_ : array of bool, shape (M, n)
         Which instances each member has not seen.  This and what follows is there with ``oob_score=True``.
-    oob_table_ : dict
-        For each named loss, and the one that ``fit`` was called with, the out-of-bag loss of each aggregation.
+    oob_table_, oob_errors_ : dict
+        For each named loss, and the one that ``fit`` was called with, the out-of-bag loss of each way of deciding, and
+        the standard error of its difference to the advised one.
     oob_proba_ : array of float, shape (n, K)
         Pooled out-of-bag marginals, NaN for an instance that every member has seen.
+    oob_choice_ : str
+        The way of deciding that the out-of-bag losses choose: the advised aggregation, unless the best beats it by more
+        than a standard error.
     oob_aggregation_, oob_loss_, oob_score_, oob_losses_
-        The aggregation in use, its out-of-bag loss for the loss in use, one minus that, and the loss of each instance:
-        they follow the parameters.
+        The way of deciding in use, its out-of-bag loss for the loss in use, one minus that, and the loss of each
+        instance: they follow the parameters.
 """
 
 _SECTIONS = {

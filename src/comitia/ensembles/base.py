@@ -120,16 +120,20 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(1 - np.average(get_loss(self.loss).value(truth, predicted), weights=weights))
 
-    def decision(self) -> Decision:
-        """Return what the parameters come down to: the loss that is minimised, and over which distribution."""
-        loss = get_loss(self.loss)
-        aggregation = self._aggregation(loss)
-        if not self.can_decide_by(aggregation):
+    def decision(self, loss: str | Loss | Callable[..., Any] | None = None) -> Decision:
+        """Return what the parameters come down to for their loss, or for another.
+
+        That is the loss which is minimised in the end, over which distribution, and how beliefs are read.
+        """
+        target = get_loss(self.loss if loss is None else loss)
+        aggregation, reading = self._way(target)
+        decision = aggregation.decision(target, get_pool(self.pool), reading)
+        if decision.needs_joint and not self.supports_joint:
             raise ComitiaError(
                 f"aggregation must do with marginals, which members of {type(self).__name__} give; got"
                 f" {self.aggregation!r}, which pools joint distributions. Trees (EMODTClassifier) have them."
             )
-        return aggregation.decision(loss, get_pool(self.pool), get_reading(self.reading))
+        return decision
 
     def can_decide_by(self, aggregation: str | Aggregation) -> bool:
         """Return whether members give what an aggregation needs: some pool joint distributions."""
@@ -148,8 +152,9 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     def _features(self, X: Any) -> Any:
         """Check new instances and bring them to the form that the members know."""
 
-    def _aggregation(self, loss: Loss) -> Aggregation:
-        return get_aggregation(self.aggregation, loss)
+    def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
+        """Return how members decide for a loss, and how they are read."""
+        return get_aggregation(self.aggregation, loss), get_reading(self.reading)
 
     def _belief(self, pool: Pool, reading: Reading | None = None) -> Decision:
         """Return the pooled belief, as a decision whose distribution it is."""

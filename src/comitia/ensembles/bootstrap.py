@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from itertools import product
 from numbers import Integral
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
-from comitia.aggregation import Aggregation, get_aggregation
+from comitia.aggregation import AGGREGATIONS, Aggregation
 from comitia.ensembles._crews import Crew
 from comitia.ensembles._features import is_frame, nominal_columns, nominal_encoder
 from comitia.ensembles._out_of_bag import OutOfBag, aggregation_name
@@ -22,7 +23,10 @@ from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples
 from comitia.ensembles._targets import Targets
 from comitia.ensembles.base import MultilabelEnsemble, check_lengths, check_weights
 from comitia.losses import Loss, get_loss
-from comitia.relevance import Pool, Reading
+from comitia.relevance import Pool, Reading, Seen, get_reading
+
+# Powers of the counts with which labelsets that were seen are tried.
+_POWERS = (0.0, 0.3, 0.6, 1.0)
 
 
 class BootstrapEnsemble(MultilabelEnsemble):
@@ -151,12 +155,12 @@ class BootstrapEnsemble(MultilabelEnsemble):
         validate_data(self, X, reset=fit, skip_check_array=True)
         return check_array(self._encoder.transform(X), input_name="X", **checks)
 
-    def _aggregation(self, loss: Loss) -> Aggregation:
+    def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
         if self.aggregation != "oob":
-            return super()._aggregation(loss)
+            return super()._way(loss)
         if not hasattr(self, "_oob"):
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
-        return get_aggregation(self._oob.best(loss, self.pool, self.reading), loss)
+        return self._oob.ways[self._oob.choice(loss, self.pool, self.reading)]
 
     def _check_decision(self) -> None:
         if self.aggregation != "oob":
@@ -164,16 +168,47 @@ class BootstrapEnsemble(MultilabelEnsemble):
         elif not self.oob_score:
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
 
+    def _ways(self) -> dict[str, tuple[Aggregation, Reading]]:
+        """Return the ways of deciding that are judged out of bag, by name.
+
+        All aggregations that have a name, and the user's own.  Where the choice is left to the out-of-bag losses, and
+        so is the reading, also what is decided over the labelsets that were seen, by several powers of their counts.
+        """
+        reading = get_reading(self.reading)
+        ways = {name: (how, reading) for name, how in AGGREGATIONS.items() if self.can_decide_by(how)}
+        if isinstance(self.aggregation, Aggregation):
+            ways[aggregation_name(self.aggregation)] = (self.aggregation, reading)
+        if self.aggregation == "oob" and self.reading == "auto":
+            for power, name in product(_POWERS, self._read_over_seen()):
+                ways[f"{name} · seen {power:g}"] = (AGGREGATIONS[name], Seen(power))
+        return ways
+
+    def _read_over_seen(self) -> tuple[str, ...]:
+        """Return the aggregations that are worth to be read over the labelsets that were seen."""
+        return ("ctp",)
+
     @property
     def oob_table_(self) -> dict[str, dict[str, float]]:
-        """For each loss that is known, the out-of-bag loss of each aggregation."""
+        """For each loss that is known, the out-of-bag loss of each way of deciding."""
         return self._judged().table(self.pool, self.reading)
 
     @property
+    def oob_errors_(self) -> dict[str, dict[str, float]]:
+        """The standard errors of the differences of the table's losses to those of the advised aggregation."""
+        return self._judged().errors(self.pool, self.reading)
+
+    @property
+    def oob_choice_(self) -> str:
+        """The way of deciding that the out-of-bag losses choose for the loss in use."""
+        return self._judged().choice(self.loss, self.pool, self.reading)
+
+    @property
     def oob_aggregation_(self) -> str:
-        """The aggregation in use, by its name."""
+        """The way of deciding in use, by its name in the table."""
+        if self.aggregation == "oob":
+            return self.oob_choice_
         self._judged()
-        return aggregation_name(self._aggregation(get_loss(self.loss)))
+        return aggregation_name(self._way(get_loss(self.loss))[0])
 
     @property
     def oob_losses_(self) -> FloatArray:

@@ -111,6 +111,9 @@ class ECCClassifier(BaseLearnerEnsemble):
         self.chain_method = chain_method
         self.order = order
 
+    def _read_over_seen(self) -> tuple[str, ...]:
+        return ("ctp", "ctp-joint") if self.supports_joint else ("ctp",)
+
     def _values_per_belief(self) -> int:
         labels, labelsets = len(self.label_names_), len(self.observed_.table)
         # Of many labelsets few can matter for an instance.

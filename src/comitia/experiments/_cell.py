@@ -77,6 +77,7 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
         "seconds_to_fit": round(fitted, 3),
         "threads": threads,
         "chosen": {name: ensemble.get_params()[name] for name in plan.setting(cell.ensemble).choose},
+        "decided_by": _decided_by(plan, cell, ensemble),
         "warnings": list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)),
         "versions": versions(),
     }
@@ -89,14 +90,16 @@ def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -
     splits = folds(plan.folds, shuffle=True, random_state=plan.seed_of_folds(cell)).split(data.X, data.Y)
     train, test = next(split for fold, split in enumerate(splits) if fold == cell.fold)
     setting = plan.setting(cell.ensemble)
-    ensemble = setting.build(
-        random_state=plan.seed_of_members(cell),
-        n_jobs=n_jobs,
-        oob_score=CHOSEN_BY_OOB in plan.aggregations and setting.leaves_out,
-    )
+    judged = {"oob_score": True, "aggregation": CHOSEN_BY_OOB} if _judges(plan, cell) else {}
+    ensemble = setting.build(random_state=plan.seed_of_members(cell), n_jobs=n_jobs, **judged)
     part = data.take(train)
     ensemble.set_params(**choose(ensemble, setting.choose, part.X, part.Y, sample_weight=part.sample_weight))
     return ensemble.fit(part.X, part.Y, sample_weight=part.sample_weight), test
+
+
+def _judges(plan: Plan, cell: Cell) -> bool:
+    """Whether a way of deciding is chosen by out-of-bag losses."""
+    return CHOSEN_BY_OOB in plan.aggregations and plan.setting(cell.ensemble).leaves_out
 
 
 def plain_error(error: BaseException) -> dict[str, Any]:
@@ -129,6 +132,16 @@ def _rows(plan: Plan, cell: Cell, ensemble: Any, held_out: Dataset) -> list[dict
     return [
         asdict(Row(**asdict(cell), **asdict(decision), value=value, n_test=n_test)) for decision, value in found.items()
     ]
+
+
+def _decided_by(plan: Plan, cell: Cell, ensemble: Any) -> dict[str, str]:
+    """Which way of deciding the out-of-bag losses have chosen for each loss."""
+    if not _judges(plan, cell):
+        return {}
+    before = ensemble.loss
+    chosen = {loss: ensemble.set_params(loss=loss).oob_choice_ for loss in plan.losses}
+    ensemble.set_params(loss=before)
+    return chosen
 
 
 def _aggregations(plan: Plan, cell: Cell) -> tuple[str, ...]:
@@ -164,11 +177,7 @@ def _is_drawn(plan: Plan, cell: Cell, data: Dataset) -> bool:
 def _digits(plan: Plan, ensemble: Any, held_out: Dataset) -> dict[str, Any]:
     loss = "subset01" if "subset01" in plan.losses else plan.losses[0]
     cell = Cell(DIGITS, plan.ensembles[0].name, 0, 0)
-    names = [
-        name
-        for name in _aggregations(plan, cell)
-        if name != CHOSEN_BY_OOB and ensemble.can_decide_by(name)
-    ]
+    names = [name for name in _aggregations(plan, cell) if name != CHOSEN_BY_OOB and ensemble.can_decide_by(name)]
     before = {name: ensemble.get_params()[name] for name in ("loss", "aggregation")}
     lit = {name: ensemble.set_params(loss=loss, aggregation=name).predict(held_out.X) for name in names}
     ensemble.set_params(**before)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from comitia.aggregation import AGGREGATIONS
+from comitia.aggregation import AGGREGATIONS, Decision
 from comitia.experiments.plan import CHOSEN_BY_OOB
 from comitia.losses import get_loss
 from comitia.relevance import get_pool, get_reading
@@ -49,8 +49,8 @@ def losses_of(
         The instances to score on.
     losses, aggregations, pools : sequence of str
         Names.  Joint aggregations are left out where the ensemble gives no joint distributions.  The aggregation
-        ``"oob"`` is the one of the smallest out-of-bag loss, which was found for all members: other sizes are left
-        out, and so are ensembles that were fitted without ``oob_score=True``.
+        ``"oob"`` is the choice of the out-of-bag losses, which were found for all members: other sizes are left out,
+        and so are ensembles whose aggregation is not ``"oob"``.
     sizes : sequence of int
         Numbers of members, ascending; all members by default.
 
@@ -71,12 +71,7 @@ def losses_of(
     """
     truth = np.asarray(Y)
     ways = list(_ways(ensemble, losses, aggregations, pools, sizes or [len(ensemble.members_)]))
-    reading = get_reading(ensemble.reading)
-    decisions = {}
-    for way in ways:
-        target = get_loss(way.loss)
-        how = AGGREGATIONS[_chosen(ensemble, way)]
-        decisions[way] = how.decision(target, get_pool(way.pool or ensemble.pool), reading)
+    decisions = {way: _decision(ensemble, way) for way in ways}
     values: dict[Way, list[Any]] = {way: [] for way in ways}
     done = 0
     for beliefs in ensemble.beliefs(X):
@@ -93,7 +88,7 @@ def _ways(
 ) -> Iterator[Way]:
     for loss, aggregation, size in product(losses, aggregations, sizes):
         if aggregation == CHOSEN_BY_OOB:
-            if ensemble.oob_score and size == len(ensemble.members_):
+            if ensemble.aggregation == CHOSEN_BY_OOB and size == len(ensemble.members_):
                 yield Way(loss, aggregation, "", size)
         elif AGGREGATIONS[aggregation].pools:
             for pool in pools:
@@ -102,9 +97,9 @@ def _ways(
             yield Way(loss, aggregation, "", size)
 
 
-def _chosen(ensemble: Any, way: Way) -> str:
-    """The aggregation to use; where it is left to the out-of-bag losses, the one they choose."""
-    if way.aggregation != CHOSEN_BY_OOB:
-        return way.aggregation
-    row: dict[str, float] = ensemble.oob_table_[way.loss]
-    return min(row, key=row.__getitem__)
+def _decision(ensemble: Any, way: Way) -> Decision:
+    if way.aggregation == CHOSEN_BY_OOB:
+        chosen: Decision = ensemble.decision(way.loss)
+        return chosen
+    pool, reading = get_pool(way.pool or ensemble.pool), get_reading(ensemble.reading)
+    return AGGREGATIONS[way.aggregation].decision(get_loss(way.loss), pool, reading)
