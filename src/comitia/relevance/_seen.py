@@ -16,6 +16,7 @@ from comitia._threads import over_slices
 from comitia.relevance.observed import Observed
 
 MISSING = 1e-3
+LANES = 8  # rows that walk side by side: as many as fit a few vector registers
 SMALL = 8
 BINS = 1024
 QUARTERS = 4 / np.log(2.0)  # quarter powers of two in a unit of log weight
@@ -142,67 +143,90 @@ def read_seen(
     p: Any, order: Any, position: Any, depth: Any, skip: Any, set_of: Any,
     allowed: Any, logs: Any, own: Any, own_logs: Any, missing: float, at_most: int,
 ) -> Any:  # fmt: skip
-    """Return how many sets each row keeps, and all of them one after another: their columns and their weights."""
+    """Return how many sets each row keeps, and all of them one after another: their columns and their weights.
+
+    Rows walk ``LANES`` at a time, side by side, and none looks at another: its bits are its own.
+    """
     n, K = p.shape
+    U = len(logs)
     lengths = np.empty(n, np.int64)
     columns, data, filled = np.empty(1024, np.int32), np.empty(1024), 0
-    sets, scores = np.empty(len(logs) + 1, np.int32), np.empty(len(logs) + 1)
-    odds, rest = np.empty(K), np.zeros(K + 1)
-    node_logs = np.full(len(set_of), -np.inf)
-    for node in range(len(set_of)):
-        if set_of[node] >= 0:
-            node_logs[node] = logs[set_of[node]]
-    for i in range(n):
-        mine, my_log = (own[i], own_logs[i]) if len(own) else (NONE, 0.0)
-        found, best = 0, -np.inf
-        if _log_odds(p[i], order, odds, rest):
-            found, best = _walk(
-                odds, rest, position, depth, skip, set_of, allowed, node_logs, mine, my_log, sets, scores
-            )
-        if found == 0:
-            found, best = _walk_certain(p[i], order, position, depth, set_of, logs, mine, my_log, sets, scores)
-        lengths[i] = _weigh(sets, scores, found, best, missing, at_most)
-        columns, data = appended(columns, data, filled, sets, scores, lengths[i])
-        filled += lengths[i]
+    sets, scores = np.empty((LANES, U + 1), np.int32), np.empty((LANES, U + 1))
+    found, best = np.empty(LANES, np.int64), np.empty(LANES)
+    odds, rest = np.empty((K, LANES)), np.zeros((K + 1, LANES))
+    mine, my_log = np.full(LANES, NONE), np.zeros(LANES)
+    usual = np.empty(LANES, np.bool_)
+    far = np.log(2 * U / missing) if missing > 0.0 else np.inf
+    for start in range(0, n, LANES):
+        for r in range(LANES):
+            i = min(start + r, n - 1)
+            usual[r] = _log_odds(p[i], order, odds[:, r], rest[:, r])
+            if len(own):
+                mine[r], my_log[r] = own[i], own_logs[i]
+        _walk(odds, rest, position, depth, skip, set_of, allowed, logs, mine, my_log, far, sets, scores, found, best)
+        for r in range(min(LANES, n - start)):
+            if not usual[r] or best[r] == -np.inf:
+                found[r], best[r] = _walk_certain(
+                    p[start + r], order, position, depth, set_of, logs, mine[r], my_log[r], sets[r], scores[r]
+                )
+            kept = _weigh(sets[r], scores[r], found[r], best[r], missing, at_most)
+            columns, data = appended(columns, data, filled, sets[r], scores[r], kept)
+            lengths[start + r] = kept
+            filled += kept
     return lengths, columns[:filled].copy(), data[:filled].copy()
 
 
 @njit(cache=True, nogil=True)
 def _log_odds(p: Any, order: Any, odds: Any, rest: Any) -> bool:
     """Fill, by position, the log odds and rest[j] = Σ log(1 + odds) from j on; return False if a label is certain."""
+    usual = True
     for j in range(len(order) - 1, -1, -1):
         q = p[order[j]]
         if q >= 1.0:
-            return False
+            usual, q = False, 0.5
         other = np.log1p(-q)
         odds[j] = np.log(q) - other if q > 0.0 else -np.inf
         rest[j] = rest[j + 1] - other
-    return True
+    return usual
 
 
 @njit(cache=True, nogil=True)
 def _walk(
-    odds: Any, rest: Any, position: Any, depth: Any, skip: Any, set_of: Any,
-    allowed: Any, node_logs: Any, mine: int, my_log: float, sets: Any, scores: Any,
-) -> Any:  # fmt: skip
-    """Collect sets and their log weights; return their number and the best."""
-    prefix = np.zeros(len(odds) + 1)
-    found, best, node = 0, -np.inf, 0
+    odds: Any, rest: Any, position: Any, depth: Any, skip: Any, set_of: Any, allowed: Any, logs: Any,
+    mine: Any, my_log: Any, far: float, sets: Any, scores: Any, found: Any, best: Any,
+) -> None:  # fmt: skip
+    """Collect, in each lane, the sets that are not ``far`` below the best so far, and their log weights.
+
+    A lane that has nothing to gain from a subtree is out of it with the log weight -inf.
+    """
+    prefix = np.zeros((odds.shape[0] + 1, LANES))
+    found[:], best[:] = 0, -np.inf
+    node = 0
     while node < len(position):
-        d, j = depth[node], position[node]
-        value = prefix[d - 1] + odds[j] if node > 0 else 0.0
-        if value + rest[j + 1] <= best + allowed[node] or value == -np.inf:
-            node = skip[node]
-            continue
-        prefix[d] = value
+        d, j, least = depth[node], position[node], allowed[node]
+        here = prefix[d]
+        if node > 0:
+            for r in range(LANES):
+                here[r] = prefix[d - 1, r] + odds[j, r]
+            if least > -np.inf:
+                alive = 0
+                for r in range(LANES):
+                    out = here[r] + rest[j + 1, r] <= best[r] + least
+                    here[r] = -np.inf if out else here[r]
+                    alive += int(here[r] > -np.inf)
+                if alive == 0:
+                    node = skip[node]
+                    continue
         u = set_of[node]
-        # No branch here: half of the nodes are sets, in no order that a processor could foresee.
-        value += my_log if u == mine else node_logs[node]
-        sets[found], scores[found] = u, value
-        best = max(best, value)
-        found += int(value > -np.inf)
         node += 1
-    return found, best
+        if u >= 0:
+            log = logs[u]
+            for r in range(LANES):
+                value = here[r] + (my_log[r] if u == mine[r] else log)
+                best[r] = max(best[r], value)
+                # No branch: what is far off is written over.
+                sets[r, found[r]], scores[r, found[r]] = u, value
+                found[r] += int(value > best[r] - far and value > -np.inf)
 
 
 @njit(cache=True, nogil=True)
