@@ -15,6 +15,7 @@ from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
 
 Index = NDArray[np.int32]
 
+ROOM = 1 << 20  # entries that arrays have room for before they grow; what is not used costs nothing
 NONE = -2  # the row of an instance that has none: -1 is that of a node that is no set
 
 

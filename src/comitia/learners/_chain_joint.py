@@ -6,7 +6,7 @@
 import numpy as np
 from numba import njit
 
-from comitia._label_trie import NONE, appended
+from comitia._label_trie import NONE, ROOM, appended
 
 LANES = 8  # rows that walk side by side: as many as fit a few vector registers
 LARGEST = 300.0  # scores and sums of influences up to this have odds that a double holds
@@ -25,13 +25,14 @@ def weigh_sets(scores, influence, grow, position, depth, skip, set_of, limit, we
     n, K = scores.shape
     U, deepest = len(weights), depth.max() + 1
     lengths = np.empty(n, np.int64)
-    columns, data, filled = np.empty(1024, np.int32), np.empty(1024), 0
+    room = max(min(n * U, ROOM), 1)
+    columns, data, filled = np.empty(room, np.int32), np.empty(room), 0
     odds, none = np.empty((deepest, K, LANES)), np.empty((deepest, K + 1, LANES))
     mine, my_weight, best = np.full(LANES, NONE), np.zeros(LANES), np.empty(LANES)
     sets, side = np.empty(U, np.int32), np.empty((U, LANES))
     row_sets, row_weights = np.empty(U + 1, np.int32), np.empty(U + 1)
     logs, reach, broken = np.empty((deepest, K)), np.empty((deepest, K + 1)), np.empty((deepest, K + 1), np.int64)
-    tame = np.empty(LANES, np.bool_)
+    tame, least, scale = np.empty(LANES, np.bool_), np.empty(LANES), np.empty(LANES)
     tame_chain = np.abs(influence).sum(axis=0).max() <= LARGEST
     for start in range(0, n, LANES):
         for r in range(LANES):
@@ -42,20 +43,21 @@ def weigh_sets(scores, influence, grow, position, depth, skip, set_of, limit, we
         found = _walk(
             odds, none, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, side, best
         )
+        _share_out(side, found, missing, least, scale)
         for r in range(min(LANES, n - start)):
             if tame[r] and best[r] >= SMALLEST:
-                row_found = _row_of(sets, side, r, found, row_sets, row_weights)
+                kept = _row_of(sets, side, r, found, least[r], scale[r], row_sets, row_weights)
             else:
                 logs[0] = scores[start + r]
                 row_found = _walk_logs(
                     logs, reach, broken, influence, position, depth, set_of, weights,
                     mine[r], my_weight[r], row_sets, row_weights,
                 )  # fmt: skip
-            kept = _normalised(row_sets, row_weights, row_found, missing)
+                kept = _normalised(row_sets, row_weights, row_found, missing)
             columns, data = appended(columns, data, filled, row_sets, row_weights, kept)
             lengths[start + r] = kept
             filled += kept
-    return lengths, columns[:filled].copy(), data[:filled].copy()
+    return lengths, columns[:filled], data[:filled]
 
 
 @njit(cache=True, nogil=True)
@@ -80,55 +82,77 @@ def _walk(odds, none, grow, position, depth, skip, set_of, limit, weights, mine,
     A lane for which that is too little is out of the subtree with mass zero.
     """
     K, N = odds.shape[1], len(position)
-    mass, product = np.ones((odds.shape[0], LANES)), np.empty(LANES)
+    mass, product = np.ones((odds.shape[0], LANES)), np.ones(LANES)
     best[:] = 0.0
+    none[0, 0] = 1.0
+    for k in range(K):
+        for r in range(LANES):
+            product[r] *= 1.0 + odds[0, k, r]
+            none[0, k + 1, r] = product[r]
     found, node = 0, 0
     while node < N:
         d, j = depth[node], position[node]
-        here = mass[d]
         if node > 0:
             alive, least = 0, limit[node]
             for r in range(LANES):
                 value = mass[d - 1, r] * odds[d - 1, j, r] / none[d - 1, j + 1, r]
-                here[r] = value if value > best[r] * least else 0.0
-                alive += int(value > best[r] * least)
+                enough = value > best[r] * least
+                mass[d, r] = value if enough else 0.0
+                product[r] = 1.0
+                alive += enough
             if alive == 0:
                 node = skip[node]
                 continue
-        product[:] = 1.0
-        if node > 0 and skip[node] == node + 1:
-            for k in range(j + 1, K):
-                factor = grow[j, k]
-                for r in range(LANES):
-                    product[r] *= 1.0 + odds[d - 1, k, r] * factor
-        else:
-            none[d, j + 1] = 1.0
-            for k in range(j + 1, K):
-                factor = grow[j, k] if node > 0 else 1.0
-                for r in range(LANES):
-                    odds[d, k, r] = odds[max(d - 1, 0), k, r] * factor
-                    product[r] *= 1.0 + odds[d, k, r]
-                    none[d, k + 1, r] = product[r]
+            if skip[node] == node + 1:
+                for k in range(j + 1, K):
+                    factor = grow[j, k]
+                    for r in range(LANES):
+                        product[r] *= 1.0 + odds[d - 1, k, r] * factor
+            else:
+                for k in range(j + 1, K):
+                    factor = grow[j, k]
+                    for r in range(LANES):
+                        value = odds[d - 1, k, r] * factor
+                        odds[d, k, r] = value
+                        product[r] *= 1.0 + value
+                        none[d, k + 1, r] = product[r]
         u = set_of[node]
         node += 1
         if u >= 0:
             sets[found], count = u, weights[u]
             for r in range(LANES):
-                value = here[r] / product[r] * (my_weight[r] if u == mine[r] else count)
+                value = mass[d, r] / product[r] * (my_weight[r] if u == mine[r] else count)
                 side[found, r] = value
-                best[r] = max(best[r], value)
+                best[r] = value if value > best[r] else best[r]
             found += 1
     return found
 
 
 @njit(cache=True, nogil=True)
-def _row_of(sets, side, r, found, row_sets, row_weights):
-    """Copy the sets that lane r gives a weight."""
-    row_found = 0
+def _share_out(side, found, missing, least, scale):
+    """Fill, for each lane, the weight that a set must exceed to be kept and what makes the kept ones sum to 1."""
+    scale[:] = 0.0
     for e in range(found):
-        row_sets[row_found], row_weights[row_found] = sets[e], side[e, r]
-        row_found += int(side[e, r] > 0.0)
-    return row_found
+        for r in range(LANES):
+            scale[r] += side[e, r]
+    for r in range(LANES):
+        least[r] = max(missing / max(found, 1), NEGLIGIBLE) * scale[r]
+        scale[r] = 0.0
+    for e in range(found):
+        for r in range(LANES):
+            scale[r] += side[e, r] if side[e, r] > least[r] else 0.0
+    for r in range(LANES):
+        scale[r] = 1.0 / scale[r] if scale[r] > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _row_of(sets, side, r, found, least, scale, row_sets, row_weights):
+    """Copy the sets that lane r keeps; return how many."""
+    kept = 0
+    for e in range(found):
+        row_sets[kept], row_weights[kept] = sets[e], side[e, r] * scale
+        kept += side[e, r] > least
+    return kept
 
 
 @njit(cache=True, nogil=True)
@@ -186,10 +210,11 @@ def _normalised(sets, weights, found, missing):
         total += weights[e]
     kept, least, total = 0, max(missing / max(found, 1), NEGLIGIBLE) * total, 0.0
     for e in range(found):
-        if weights[e] > least:
-            sets[kept], weights[kept] = sets[e], weights[e]
-            total += weights[e]
-            kept += 1
+        enough = weights[e] > least
+        total += weights[e] if enough else 0.0
+        sets[kept], weights[kept] = sets[e], weights[e]
+        kept += enough
+    scale = 1.0 / total if kept else 0.0
     for e in range(kept):
-        weights[e] /= total
+        weights[e] *= scale
     return kept

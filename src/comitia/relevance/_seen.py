@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from comitia._errors import ComitiaError
-from comitia._label_trie import NONE, Counts, LabelTrie, appended, check_missing, check_sets, first_dropped, joined_rows
+from comitia._label_trie import (
+    NONE,
+    ROOM,
+    Counts,
+    LabelTrie,
+    appended,
+    check_missing,
+    check_sets,
+    first_dropped,
+    joined_rows,
+)
 from comitia._labels import FloatArray
 from comitia._threads import over_slices
 from comitia.relevance.observed import Observed
@@ -150,7 +160,8 @@ def read_seen(
     n, K = p.shape
     U = len(logs)
     lengths = np.empty(n, np.int64)
-    columns, data, filled = np.empty(1024, np.int32), np.empty(1024), 0
+    room = max(min(n * U, ROOM), 1)
+    columns, data, filled = np.empty(room, np.int32), np.empty(room), 0
     sets, scores = np.empty((LANES, U + 1), np.int32), np.empty((LANES, U + 1))
     found, best = np.empty(LANES, np.int64), np.empty(LANES)
     odds, rest = np.empty((K, LANES)), np.zeros((K + 1, LANES))
@@ -173,7 +184,7 @@ def read_seen(
             columns, data = appended(columns, data, filled, sets[r], scores[r], kept)
             lengths[start + r] = kept
             filled += kept
-    return lengths, columns[:filled].copy(), data[:filled].copy()
+    return lengths, columns[:filled], data[:filled]
 
 
 @njit(cache=True, nogil=True)
