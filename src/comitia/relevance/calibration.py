@@ -64,7 +64,7 @@ class Calibration:
 
     def __call__(self, relevance: Relevance) -> Marginals:
         """Return the calibrated marginals of a belief."""
-        return Marginals._trusted(p=self.apply(relevance.marginals()))
+        return Marginals.unchecked(p=self.apply(relevance.marginals()))
 
     def apply(self, p: FloatArray) -> FloatArray:
         """Return calibrated probabilities of shape (n, K)."""
