@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows
 from comitia.ensembles._logistic import scaled
 from comitia.learners.chain_joint import chain_joint
 from comitia.learners.chains import ChainFit, predict_chains
@@ -92,6 +93,16 @@ class LogisticCrew:
     coef: FloatArray
     intercept: FloatArray
 
+    def __post_init__(self) -> None:
+        check_form("coef", self.coef, np.float64, (None, None, None))
+        check_form("intercept", self.intercept, np.float64, self.coef.shape[:2])
+        check_finite("coef", self.coef)
+        check_finite("intercept", self.intercept, or_infinite=True)
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.coef.shape[1])
+
     def __len__(self) -> int:
         return len(self.coef)
 
@@ -117,6 +128,21 @@ class ChainCrew:
     centre: FloatArray
     scale: FloatArray
     method: Literal["predict", "predict_proba", "joint"]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fit, ChainFit):
+            raise ComitiaError(f"fit must be a ChainFit; got {type(self.fit).__name__}.")
+        for name in ("centre", "scale"):
+            check_form(name, getattr(self, name), np.float64, self.fit.coef.shape[2:])
+            check_finite(name, getattr(self, name))
+        if not (self.scale > 0).all():
+            raise ComitiaError(f"scale must be positive; got {self.scale.min()}.")
+        if self.method not in ("predict", "predict_proba", "joint"):
+            raise ComitiaError(f"method must be 'predict', 'predict_proba' or 'joint'; got {self.method!r}.")
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.fit.orders.shape[1])
 
     def __len__(self) -> int:
         return len(self.fit.orders)
@@ -161,6 +187,25 @@ class TreeCrew:
     table: LabelArray
     _leaves: dict[bool, list[tuple[Relevance, Memory]]] = field(default_factory=dict, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        """Raise ComitiaError unless the trees know the same features, labels and labelsets."""
+        if not self.trees or not all(isinstance(tree, MultiObjectiveTree) for tree in self.trees):
+            raise ComitiaError("trees must hold at least one MultiObjectiveTree.")
+        check_form("table", self.table, np.int8, (None, self.n_labels))
+        if len(distinct_rows(check_labels(self.table, "table"))[0]) < len(self.table):
+            raise ComitiaError("table must hold each labelset once; some rows are equal.")
+        for tree in self.trees:
+            if (tree.n_features, tree.n_labels) != (self.trees[0].n_features, self.n_labels):
+                raise ComitiaError("trees must have been grown on the same features and labels.")
+            if tree.labelsets is None or tree.n_labelsets > len(self.table):
+                raise ComitiaError(
+                    f"trees must count the {len(self.table)} labelsets of the table; got {tree.n_labelsets}."
+                )
+
+    @property
+    def n_labels(self) -> int:
+        return self.trees[0].n_labels
+
     def __len__(self) -> int:
         return len(self.trees)
 
@@ -190,12 +235,6 @@ class TreeCrew:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _leaves={})
-        for tree in self.trees:
-            tree.check()
-            if tree.labelsets is not None and not (
-                tree.n_labelsets <= len(self.table) and tree.n_labels == self.table.shape[1]
-            ):
-                raise ComitiaError(f"the table of labelsets has shape {self.table.shape}, and the trees know others.")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from sklearn.linear_model import LogisticRegression
 
 from comitia._labels import FloatArray
 
+FAST_C = (1e-20, 1e12)
+"""The values of C that the fast solver takes; `SOLVABLE` leaves room for sample weights on either side."""
+
 
 @dataclass(frozen=True)
 class FastLogistic:
@@ -26,7 +29,8 @@ class FastLogistic:
 
         None is logistic regression on standardised features.  A ``LogisticRegression`` is covered when nothing but C,
         fit_intercept and what leaves the optimum as it is was changed: a solver of the same objective (liblinear
-        penalises the intercept), more iterations, n_jobs, verbose, random_state.
+        penalises the intercept), more iterations, n_jobs, verbose, random_state.  C must be one that the fast solver
+        certifies: without a penalty (``C=np.inf``) the optimum of separable labels is not finite.
         """
         if estimator is None:
             return cls()
@@ -37,6 +41,8 @@ class FastLogistic:
         if any(given[name] != default[name] for name in default if name not in free):
             return None
         if given["solver"] == "liblinear" or given["max_iter"] < default["max_iter"]:
+            return None
+        if not isinstance(given["C"], int | float) or not FAST_C[0] <= given["C"] <= FAST_C[1]:
             return None
         return cls(C=given["C"], fit_intercept=given["fit_intercept"], standardise=False)
 

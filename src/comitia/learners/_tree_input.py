@@ -11,15 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
 from comitia._labels import check_labels
 from comitia.learners._tree_growth import Limits, SparseLabels
 
 
-def check_features(X: Any) -> Any:
-    """Return X as an array of floats, or as a CSR array if it is sparse; NaN is a missing value."""
+def check_features(X: Any, least: int = 1) -> Any:
+    """Return X as an array of floats, or as a CSR array if it is sparse; NaN is a missing value.
+
+    The inside of a sparse matrix is checked as well: SciPy takes indices that are out of range.
+    """
     if sparse.issparse(X):
         X = sparse.csr_array(X)
+        check_sparse("X", X)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -29,8 +34,8 @@ def check_features(X: Any) -> Any:
         X = np.asarray(X)
         X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
         values = X
-    if X.ndim != 2 or 0 in X.shape:
-        raise ComitiaError(f"X must have shape (n, d) with n ≥ 1 and d ≥ 1; got shape {X.shape}.")
+    if X.ndim != 2 or X.shape[0] < least or X.shape[1] < 1:
+        raise ComitiaError(f"X must have shape (n, d) with n ≥ {least} and d ≥ 1; got shape {X.shape}.")
     if np.isinf(values).any():
         raise ComitiaError("X must not hold infinite values; NaN stands for a missing one.")
     return X
@@ -40,6 +45,7 @@ def check_sparse_labels(Y: Any, n: int) -> SparseLabels:
     """Return the labels of n instances, given as a dense or sparse 0/1 matrix."""
     if sparse.issparse(Y):
         rows = sparse.csr_array(Y, copy=True)
+        check_sparse("Y", rows)
         rows.sum_duplicates()
         rows.eliminate_zeros()
         if not (rows.data == 1).all():

@@ -8,7 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from comitia._arrays import check_form
 from comitia._errors import ComitiaError
+
+_ROUNDING = 1e-6
+"""Share by which two sums of the same weights, in different orders, may differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +33,36 @@ class LeafCounts:
     indices: NDArray[np.int32]
     counts: NDArray[np.float64]
 
-    def check(self, n_columns: int) -> None:
-        """Raise ValueError unless all entries are within bounds."""
-        if not (
-            len(self.starts) > 1
-            and self.starts[0] == 0
-            and self.starts[-1] == len(self.indices) == len(self.counts)
-            and (np.diff(self.starts) >= 0).all()
-            and ((self.indices >= 0) & (self.indices < n_columns)).all()
-        ):
-            raise ComitiaError(f"the counts of leaves must be rows of {n_columns} columns.")
+    def check(self, n_columns: int, leaf_weight: NDArray[np.float64]) -> None:
+        """Raise ComitiaError unless these are counts in leaves of these weights, of columns that exist.
+
+        Compiled loops follow ``starts`` and ``indices``, and what is read is taken for a proportion: every count is
+        positive and at most the weight of its leaf.
+        """
+        check_form("the starts of leaves", self.starts, np.int64, (len(leaf_weight) + 1,))
+        entries = self.indices.size if isinstance(self.indices, np.ndarray) else None
+        check_form("the columns that leaves count", self.indices, np.int32, (entries,))
+        check_form("the counts of leaves", self.counts, np.float64, (entries,))
+        if self.starts[0] != 0 or self.starts[-1] != entries or (self.starts[1:] < self.starts[:-1]).any():
+            raise ComitiaError(f"the starts of leaves must ascend from 0 to {entries}, the number of their counts.")
+        if entries and not 0 <= self.indices.min() <= self.indices.max() < n_columns:
+            raise ComitiaError(
+                f"leaves must count columns from 0 to {n_columns - 1}; "
+                f"got {self.indices.min()} to {self.indices.max()}."
+            )
+        first = np.zeros(len(self.indices) + 1, np.bool_)
+        first[self.starts] = True
+        if not (first[1:-1] | (self.indices[1:] > self.indices[:-1])).all():
+            raise ComitiaError("the columns that a leaf counts must ascend.")
+        most = np.repeat(leaf_weight, np.diff(self.starts)) * (1 + _ROUNDING)
+        if not ((self.counts > 0) & (self.counts <= most)).all():
+            raise ComitiaError("the counts of a leaf must be positive and at most its weight.")
+
+    def check_complete(self, leaf_weight: NDArray[np.float64]) -> None:
+        """Raise ComitiaError unless the counts of every leaf sum to its weight."""
+        sums = np.bincount(np.repeat(np.arange(len(leaf_weight)), np.diff(self.starts)), self.counts, len(leaf_weight))
+        if not (np.abs(sums - leaf_weight) <= _ROUNDING * leaf_weight).all():
+            raise ComitiaError("the counts of labelsets must sum to the weight of their leaf.")
 
 
 @njit(cache=True, nogil=True)

@@ -15,8 +15,9 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._errors import ComitiaError
-from comitia.learners.logistic import fit_logistic, linear_scores, one_blas_thread, sigmoid
+from comitia.learners.logistic import checked, fit_logistic, linear_scores, one_blas_thread, sigmoid
 
 ROWS = 1024  # instances that walk together
 
@@ -44,6 +45,23 @@ class ChainFit:
     objective: NDArray[np.float64]
     converged: NDArray[np.bool_]
     n_iter: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Raise ComitiaError unless these are chains: the walk follows the arrays without looking again."""
+        check_form("orders", self.orders, np.int64, (None, None))
+        M, K = self.orders.shape
+        if not M or not K:
+            raise ComitiaError(f"orders must name at least one chain of one label; got shape {(M, K)}.")
+        _checked_orders(self.orders, K)
+        check_form("coef", self.coef, np.float64, (M, K, None))
+        check_form("influence", self.influence, np.float64, (M, K, K))
+        for name in ("intercept", "objective"):
+            check_form(name, getattr(self, name), np.float64, (M, K))
+        check_form("converged", self.converged, np.bool_, (M, K))
+        check_form("n_iter", self.n_iter, np.int64, (M, K))
+        check_finite("coef", self.coef)
+        check_finite("influence", self.influence)
+        check_finite("intercept", self.intercept, or_infinite=True)
 
 
 def fit_chains(
@@ -94,6 +112,8 @@ def fit_chains(
     (2, 4, 2)
     """
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
+    if sp.issparse(X):
+        check_sparse("X", X)
     Y = np.asarray(Y)
     if Y.ndim != 2 or len(Y) != X.shape[0]:
         raise ComitiaError(f"Y has shape {Y.shape}, expected ({X.shape[0]}, K): one row for each row of X")
@@ -163,13 +183,13 @@ def predict_chains(
     """
     if method not in ("predict", "predict_proba"):
         raise ComitiaError(f"method must be 'predict' or 'predict_proba', but is {method!r}")
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
+    if sp.issparse(X):
+        check_sparse("X", X)
     if X.shape[1] != fit.coef.shape[2]:
         raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
     chosen = range(len(fit.orders)) if members is None else members
     n, K = X.shape[0], fit.orders.shape[1]
-    if fit.influence.shape != (len(fit.orders), K, K):
-        raise ComitiaError(f"influence has shape {fit.influence.shape}, expected {(len(fit.orders), K, K)}")
     probabilities = np.empty((len(chosen), n, K))
 
     def walk_chain(at: int) -> None:
@@ -178,7 +198,7 @@ def predict_chains(
             rows = slice(start, start + ROWS)
             scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
             walk(scores, fit.influence[m], method == "predict")
-            probabilities[at, rows][:, fit.orders[m]] = sigmoid(scores)
+            probabilities[at, rows][:, fit.orders[m]] = checked(sigmoid(scores))
 
     with one_blas_thread(), ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
         for _ in pool.map(walk_chain, range(len(chosen))):

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from threadpoolctl import ThreadpoolController
 
+from comitia._arrays import check_finite, check_sparse
 from comitia._errors import ComitiaError
 from comitia.learners._logistic_blocks import Problems
 from comitia.learners._logistic_kernels import CONVERGED
@@ -25,6 +26,13 @@ Array = NDArray[Any]
 TILE = 256  # rows predicted together
 DENSE_FROM = 0.25  # share of entries from which a sparse design matrix is slower than a dense one
 NAMED = 50  # unsolved problems that a warning names
+
+SOLVABLE = (1e-30, 1e18)
+"""What C times the largest sample weight may be.
+
+On eight datasets, separable ones among them, every problem with C up to 1e20 was solved to the tolerance.  From 1e30
+on rounding hides the gap, and in single precision weights above 4e38 are infinite and those below 1e-45 nothing.
+"""
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ def fit_logistic(
     mask : bool array of shape (B, d), optional
         Coefficients that may differ from zero; all by default.
     C : float
-        Inverse of the regularisation strength.
+        Inverse of the regularisation strength; times the largest sample weight it must lie within `SOLVABLE`.
     fit_intercept : bool
         Whether to add an intercept, which is not penalised.
     tol : float
@@ -143,12 +151,15 @@ def fit_logistic(
     ((10, 3), True)
     """
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
+    if sp.issparse(X):
+        check_sparse("X", X)
     Y = _checked_targets(targets, X.shape[0])
     weights = _checked_weights(sample_weight, X.shape[0])
     target_of, weight_of = _checked_columns(target_of, weight_of, Y.shape[1], weights.shape[1])
     B, d = len(target_of), X.shape[1]
     free = _checked_mask(mask, (B, d))
     _check_positive(C=C, tol=tol, max_iter=max_iter)
+    _check_solvable(C, weights)
 
     limit = _limits(Y, weights)[weight_of, target_of] if fit_intercept else np.zeros(B)
     fit = LogisticFit(np.zeros((B, d)), limit, np.zeros(B), np.ones(B, dtype=bool), np.zeros(B, dtype=np.int64))
@@ -170,6 +181,8 @@ def fit_logistic(
         solved = problems.solve(tol, max_iter, effective_n_jobs(n_jobs), verbose)
     fit.coef[finite] = solved.point[:, :d]
     fit.intercept[finite] = solved.point[:, d:].sum(axis=1) - fit.coef[finite] @ centre
+    check_finite("the coefficients of logistic regressions", fit.coef)
+    check_finite("the intercepts of logistic regressions", fit.intercept, or_infinite=True)
     fit.objective[finite] = solved.objective
     fit.converged[finite] = solved.status == CONVERGED
     fit.n_iter[finite] = solved.iterations
@@ -197,14 +210,16 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
     array([[0.5  , 1.   ],
            [0.881, 1.   ]])
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
+    if sp.issparse(X):
+        check_sparse("X", X)
     coef = np.asarray(coef, dtype=np.float64)
     if coef.ndim != 2 or coef.shape[1] != X.shape[1]:
         raise ComitiaError(f"coef has shape {coef.shape}, but X has {X.shape[1]} features: expected (B, {X.shape[1]})")
     if np.shape(intercept) != coef.shape[:1]:
         raise ComitiaError(f"intercept has shape {np.shape(intercept)}, expected {coef.shape[:1]}, the rows of coef")
     with one_blas_thread():
-        return sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64)))
+        return checked(sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64))))
 
 
 def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
@@ -246,6 +261,13 @@ def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         np.exp(scores, out=scores)
     scores += 1
     return np.reciprocal(scores, out=scores)
+
+
+def checked(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities that are numbers; scores past the largest double may be infinite with either sign."""
+    if np.isnan(probabilities.sum()):
+        raise ComitiaError("X must hold values whose scores are finite; some are too large for the coefficients.")
+    return probabilities
 
 
 def _design(X: Any, fit_intercept: bool) -> tuple[Any, Array]:
@@ -346,6 +368,15 @@ def _checked_mask(mask: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.
     if free.shape != shape or free.dtype != bool:
         raise ComitiaError(f"mask must be boolean of shape {shape} (B, d), but is {free.dtype} of shape {free.shape}")
     return free
+
+
+def _check_solvable(C: float, weights: Array) -> None:
+    smallest, largest = SOLVABLE
+    scale = C * float(weights.max())
+    if not smallest <= scale <= largest:
+        raise ComitiaError(
+            f"C times the largest sample weight must lie between {smallest:g} and {largest:g}; got {scale:g} (C={C!r})."
+        )
 
 
 def _check_positive(**parameters: float) -> None:

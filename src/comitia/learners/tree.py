@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from comitia._arrays import check_count, check_form
 from comitia._errors import ComitiaError
 from comitia._threads import over_slices
 from comitia.learners._tree_codes import FeatureCodes, encode, thresholds
@@ -36,6 +37,14 @@ __all__ = [
     "mean_marginals",
 ]
 
+_PER_NODE = {
+    "threshold": np.float64,
+    "right": np.int32,
+    "missing_left": np.bool_,
+    "impurity": np.float64,
+    "weight": np.float64,
+    "n_samples": np.int32,
+}
 _ROWS_AT_ONCE = 8192
 _CELLS_AT_ONCE = 2**22
 """Most instances that a tree sees before the next one does, and most numbers that they may have as a dense array."""
@@ -126,28 +135,33 @@ class MultiObjectiveTree:
         total = importances.sum()
         return importances / total if total > 0 else importances
 
-    def check(self) -> None:
-        """Raise ValueError unless the arrays are a tree: compiled loops follow them without looking again.
-
-        A tree that was grown here is one; this is for trees that come from a file.
-        """
-        per_node = (self.feature, self.threshold, self.right, self.missing_left, self.impurity, self.weight)
+    def __post_init__(self) -> None:
+        """Raise ComitiaError unless the arrays are a tree: compiled loops follow them without looking again."""
+        check_count("the number of features of a tree", self.n_features, least=1)
+        check_count("the number of labels of a tree", self.n_labels, least=1)
+        check_count("the number of labelsets of a tree", self.n_labelsets)
+        check_form("feature", self.feature, np.int32, (None,))
+        for name, dtype in _PER_NODE.items():
+            check_form(name, getattr(self, name), dtype, self.feature.shape)
         nodes = np.arange(self.n_nodes)
-        if self.n_nodes == 0 or any(array.shape != nodes.shape for array in (*per_node, self.n_samples)):
-            raise ComitiaError("the arrays of a tree must have one entry for each node.")
         inner = ~self.is_leaf
         if not (
-            (self.feature < self.n_features).all()
+            self.n_nodes
+            and (self.feature < self.n_features).all()
             and (self.right[inner] > nodes[inner] + 1).all()
             and (self.right[inner] < self.n_nodes).all()
-            and np.array_equal(self.right[~inner], np.arange(self.n_leaves))
+            and np.array_equal(self.right[~inner], np.arange(np.count_nonzero(~inner)))
         ):
             raise ComitiaError("a node of a tree must lead to later nodes by a feature that exists, or be a leaf.")
-        self.labels.check(self.n_labels)
+        weight = self.leaf_weight
+        if not (np.isfinite(weight) & (weight > 0)).all():
+            raise ComitiaError("the weight of every leaf must be positive and finite.")
+        if not isinstance(self.labels, LeafCounts) or not isinstance(self.labelsets, LeafCounts | None):
+            raise ComitiaError("labels and labelsets must be LeafCounts.")
+        self.labels.check(self.n_labels, weight)
         if self.labelsets is not None:
-            self.labelsets.check(self.n_labelsets)
-            if len(self.labelsets.starts) != len(self.labels.starts):
-                raise ComitiaError("leaves must be as many for labelsets as for labels.")
+            self.labelsets.check(self.n_labelsets, weight)
+            self.labelsets.check_complete(weight)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the number of the leaf that each row of X falls into."""
@@ -279,7 +293,7 @@ def apply_trees(trees: Sequence[MultiObjectiveTree], X: ArrayLike | sparse.sparr
     A sparse X is made dense a slice at a time.
     """
     _check_trees(trees)
-    X = check_features(X)
+    X = check_features(X, least=0)
     n, d = X.shape
     if d != trees[0].n_features:
         raise ComitiaError(f"X has {d} features, but the trees were grown on {trees[0].n_features}.")

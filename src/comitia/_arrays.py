@@ -1,0 +1,70 @@
+"""Arrays that compiled loops follow without looking again: what they must be before they get there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from comitia._errors import ComitiaError
+
+
+def check_form(name: str, array: Any, dtype: DTypeLike, shape: Sequence[int | None]) -> None:
+    """Raise unless ``array`` is a NumPy array of exactly this type and shape; None stands for any length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_form("starts", np.zeros(3, np.int64), np.int64, (None,))
+    >>> check_form("starts", np.zeros(3, np.uint64), np.int64, (None,))
+    Traceback (most recent call last):
+      ...
+    comitia._errors.ComitiaError: starts must be an array of int64 of shape (any,); got uint64 of shape (3,).
+    """
+    expected = np.dtype(dtype)
+    fits = (
+        isinstance(array, np.ndarray)
+        and array.dtype == expected
+        and array.ndim == len(shape)
+        and all(length in (None, found) for length, found in zip(shape, array.shape, strict=True))
+    )
+    if not fits:
+        what = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        wanted = f"({wanted},)" if len(shape) == 1 else f"({wanted})"
+        raise ComitiaError(f"{name} must be an array of {expected} of shape {wanted}; got {what}.")
+
+
+def check_finite(name: str, array: Any, or_infinite: bool = False) -> None:
+    """Raise unless all entries are numbers, and finite ones unless they may be infinite."""
+    wrong = np.isnan(array) if or_infinite else ~np.isfinite(array)
+    if wrong.any():
+        kind = "numbers" if or_infinite else "finite numbers"
+        raise ComitiaError(f"{name} must hold {kind}; got {array[wrong][0]}.")
+
+
+def check_sparse(name: str, matrix: Any) -> None:
+    """Raise unless the inside of a CSR matrix is within its bounds, of which SciPy looks at the ends alone.
+
+    Costs a pass over the indices.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> check_sparse("X", csr_array(([1.0], [7], [0, 1]), shape=(1, 2)))
+    Traceback (most recent call last):
+      ...
+    comitia._errors.ComitiaError: X must be a sparse matrix whose indices exist: indices must be < 2
+    """
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ComitiaError(f"{name} must be a sparse matrix whose indices exist: {error}") from None
+
+
+def check_count(name: str, value: Any, least: int = 0) -> None:
+    """Raise unless ``value`` is an integer, and not too small."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
