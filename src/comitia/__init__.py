@@ -19,6 +19,7 @@ from comitia.ensembles import (
     MultilabelVotingClassifier,
 )
 from comitia.losses import LOSSES, CustomLoss, FMeasure, Hamming, Jaccard, Loss, SubsetZeroOne, get_loss
+from comitia.model_file import ModelFileError, load, save
 from comitia.relevance import (
     POOLS,
     READINGS,
@@ -58,6 +59,7 @@ __all__ = [
     "LabelSets",
     "Loss",
     "Marginals",
+    "ModelFileError",
     "MultilabelBaggingClassifier",
     "MultilabelVotingClassifier",
     "NonEmptyMarginals",
@@ -73,6 +75,8 @@ __all__ = [
     "get_loss",
     "get_pool",
     "get_reading",
+    "load",
     "mixture",
+    "save",
     "votes",
 ]

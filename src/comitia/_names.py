@@ -1,9 +1,13 @@
-"""What to say about a name that is not known."""
+"""Names: what to say about one that is not known, and how those of others are shown and written."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+# Control characters, and those that turn the direction of the text after them.
+_HIDDEN = re.compile("[\x00-\x08\n-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
@@ -20,3 +24,41 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     close = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
     guess = f": did you mean {close[0]!r}?" if close else "."
     return f"unknown {kind} {name!r}{guess} There are: {', '.join(names)}."
+
+
+def printable(name: object) -> str:
+    r"""Return a name in which line breaks are blanks and every other control character shows as its escape.
+
+    A name from a file can hold what moves the cursor, changes the colour or retitles the window of whoever prints it.
+
+    Examples
+    --------
+    >>> printable("width\n(cm)")
+    'width (cm)'
+    >>> print(printable("red\x1b[31m"))
+    red\x1b[31m
+    """
+    text = str(name)
+    if not _HIDDEN.search(text):
+        return text
+    return _HIDDEN.sub(_shown, text.replace("\r\n", " "))
+
+
+def _shown(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if found[0] in "\n\v\f\r\u2028\u2029":
+        return " "
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def in_csv(name: str) -> str:
+    """Return a name as a spreadsheet takes it for a text: one that could begin a formula gets an apostrophe in front.
+
+    Those are the names that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line break.
+
+    Examples
+    --------
+    >>> in_csv("=1+1"), in_csv("calm")
+    ("'=1+1", 'calm')
+    """
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else name

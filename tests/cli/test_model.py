@@ -1,6 +1,7 @@
 """`comitia train` and `comitia predict`: models in files, and files that must not be opened."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,8 @@ import pytest
 import skops.io
 
 from comitia import ENSEMBLES
-from comitia.cli.model_file import TRUSTED, Model, ModelFileError
 from comitia.datasets import Dataset
+from comitia.model_file import Model, save
 from tests.cli.conftest import comitia
 from tests.conftest import LABELS
 
@@ -73,24 +74,12 @@ def test_a_model_of_nominal_features_predicts_after_it_was_saved(kind, joint, tm
     X = pd.DataFrame({"colour": colours, "x": joint.X[:, 0], "number": numbers})
     data = Dataset(X, joint.Y, ("colour", "x", "number"), LABELS, "nominal")
     classifier = ENSEMBLES[kind](n_estimators=5, random_state=0)
-    Model.fit(classifier, data).save(tmp_path / "model.skops")
-    opened = Model.open(tmp_path / "model.skops")
-    assert opened.nominal == {"colour": ["blue", "green", "red"], "number": ["1", "2"]}
+    save(Model.fit(classifier, data), tmp_path / "model.skops")
+    assert Model.open(tmp_path / "model.skops").nominal == ("colour", "number")
     file = write(tmp_path / "new.csv", X[:3][["number", "colour", "x"]])
     ended = comitia("predict", tmp_path / "model.skops", file, "-o", tmp_path / "out.csv")
     assert ended.code == 0
     assert (pd.read_csv(tmp_path / "out.csv").to_numpy() == classifier.predict(X[:3])).all()
-
-
-@pytest.mark.parametrize("kind", ENSEMBLES)
-@pytest.mark.parametrize("oob", [False, True])
-def test_a_model_is_made_of_trusted_types_alone(kind, oob, joint):
-    classifier = ENSEMBLES[kind](n_estimators=20, oob_score=oob, random_state=0).fit(joint.X, joint.Y)
-    assert set(skops.io.get_untrusted_types(data=skops.io.dumps(classifier))) <= set(TRUSTED)
-
-
-def test_every_trusted_type_is_the_librarys_own_or_numpys():
-    assert {name.partition(".")[0] for name in TRUSTED} == {"comitia", "numpy"}
 
 
 def test_the_choice_out_of_bag_is_kept_and_told(joint_csv, tmp_path):
@@ -117,56 +106,9 @@ def test_a_file_with_anything_else_in_it_is_refused_and_not_run(strange, feature
     data = write(tmp_path / "new.csv", features)
     ended = comitia("predict", "model.skops", data, "-o", "out.csv")
     assert ended.code == 1
-    assert "model.skops is not opened: it holds " in ended.said
+    assert "model.skops cannot be opened as a model: it holds " in ended.said
     assert "could run code" in ended.said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.skops", "new.csv"]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda tree: tree.feature.put(0, 99),  # a feature that is not there
-        lambda tree: tree.right.put(0, 10**6),  # out of the tree
-        lambda tree: tree.right.put(0, 0),  # in a circle
-        lambda tree: tree.right.put(-1, 10**6),  # a leaf that is not there
-        lambda tree: tree.labels.indices.put(0, 10**6),
-        lambda tree: tree.labels.starts.put(1, 10**6),
-        lambda tree: tree.labelsets.indices.put(0, -1),
-        lambda tree: tree.__dict__.update(threshold=tree.threshold[:1]),
-        lambda tree: tree.__dict__.update(n_labelsets=10**6),
-    ],
-)
-def test_trees_that_lead_out_of_bounds_are_refused(damage, joint, tmp_path):
-    model = Model.fit(ENSEMBLES["emodt"](n_estimators=2, random_state=0), joint)
-    damage(model.ensemble.members_.trees[1])
-    model.save(tmp_path / "model.skops")
-    with pytest.raises(ModelFileError, match=r"is not a model .*\(ValueError: (the|a) .*"):
-        Model.open(tmp_path / "model.skops")
-
-
-def test_chains_that_lead_out_of_bounds_are_refused(joint, tmp_path):
-    model = Model.fit(ENSEMBLES["ecc"](n_estimators=2, random_state=0), joint)
-    fit = model.ensemble.members_.fit
-    fit.__dict__.update(influence=fit.influence[:, :1, :1])
-    model.save(tmp_path / "model.skops")
-    with pytest.raises(ValueError, match="influence has shape"):
-        Model.open(tmp_path / "model.skops").ensemble.predict(joint.X)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"not a zip file",
-        skops.io.dumps({"format": 2}),
-        skops.io.dumps({"format": 1, "ensemble": np.zeros(3)}),
-        skops.io.dumps([1, 2]),
-    ],
-)
-def test_a_file_that_is_no_model_is_refused(content, tmp_path):
-    (tmp_path / "model.skops").write_bytes(content)
-    with pytest.raises(ModelFileError, match=r"model\.skops (is not a model|holds no ensemble)"):
-        Model.open(tmp_path / "model.skops")
 
 
 def test_a_model_that_is_not_there_is_told(tmp_path):
@@ -179,7 +121,138 @@ def test_training_that_fails_leaves_an_earlier_model_alone(joint_csv, tmp_path):
     text = joint_csv.read_text().splitlines()
     (tmp_path / "gaps.csv").write_text("\n".join([text[0], "NA" + text[1][text[1].index(",") :], *text[2:]]))
     (tmp_path / "model.skops").write_text("before")
-    ended = comitia("train", tmp_path / "gaps.csv", "-l", "y*", "-m", 3, "-o", tmp_path / "model.skops")
+    ended = comitia("train", tmp_path / "gaps.csv", "-l", "y*", "-m", 3, "-o", tmp_path / "model.skops", "--force")
     assert ended.code == 1
     assert "NaN" in ended.said
     assert (tmp_path / "model.skops").read_text() == "before"
+
+
+FEW = ("-l", "y*", "--ensemble", "ebr", "-m", 2)
+
+
+@pytest.fixture
+def mine(joint_csv, tmp_path, monkeypatch):
+    """A folder with a file of one's own, entered."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_bytes(joint_csv.read_bytes())
+    return tmp_path / "mine.csv"
+
+
+def linked(mine, ending):
+    """The same file by another path and by other names."""
+    (mine.parent / f"soft.{ending}").symlink_to(mine)
+    os.link(mine, mine.parent / f"hard.{ending}")
+    return [f"soft.{ending}", f"hard.{ending}"]
+
+
+def test_training_never_writes_over_its_data(mine):
+    before = mine.read_bytes()
+    assert (
+        "expected a name that ends in .skops; got mine.csv."
+        in comitia("train", "mine.csv", *FEW, "-o", "mine.csv").said
+    )
+    for name in linked(mine, "skops"):
+        ended = comitia("train", mine, *FEW, "-o", name, "--force")
+        assert (ended.code, ended.out) == (2, "")
+        assert f"{name} is the file to read, which is never written over." in ended.said
+        assert (mine.parent / name).read_bytes() == before
+    assert mine.read_bytes() == before
+
+
+def test_predicting_never_writes_over_data_or_model(trained, features, mine):
+    write(mine, features)
+    before = mine.read_bytes()
+    for name in ("mine.csv", f"../{mine.parent.name}/mine.csv", *linked(mine, "csv")):
+        ended = comitia("predict", trained, mine, "-o", name, "--force")
+        assert (ended.code, ended.out) == (2, "")
+        assert "is the file to read, which is never written over." in ended.said
+    (mine.parent / "model.csv").symlink_to(trained)
+    assert comitia("predict", trained, mine, "-o", "model.csv", "--force").code == 2
+    assert mine.read_bytes() == before
+
+
+def test_other_files_are_written_over_only_by_force(trained, features, mine):
+    write(mine, features)
+    for name, command in (
+        ("out.csv", ("predict", trained, "mine.csv")),
+        ("model.skops", ("train", "joint.csv", *FEW)),
+    ):
+        (mine.parent / "joint.csv").write_text("x0,y0,y1\n" + "1,0,1\n2,1,0\n" * 9)
+        (mine.parent / name).write_text("before")
+        ended = comitia(*command, "-o", name)
+        assert (ended.code, ended.out) == (2, "")
+        assert f"{name} is there already; --force writes over it." in ended.said
+        assert (mine.parent / name).read_text() == "before"
+        assert comitia(*command, "-o", name, "--force").code == 0
+        assert (mine.parent / name).read_bytes() != b"before"
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("model.pkl", "expected a name that ends in .skops; got model.pkl."),
+        ("model.joblib", "expected a name that ends in .skops"),
+        ("model", "expected a name that ends in .skops; got model."),
+        ("mine.csv/model.skops", "is no folder that can be written to."),
+    ],
+)
+def test_that_the_model_can_be_written_is_known_before_the_work(name, answer, mine, monkeypatch):
+    monkeypatch.setattr(ENSEMBLES["ebr"], "fit", lambda *_: pytest.fail("has begun to work"))
+    ended = comitia("train", "mine.csv", *FEW, "-o", name)
+    assert ended.code == 2
+    assert answer in ended.said
+    assert [path.name for path in mine.parent.iterdir()] == ["mine.csv"]
+
+
+def test_a_model_that_could_not_be_opened_is_not_left_behind(mine):
+    days = pd.date_range("2020-01-01", periods=150, freq="h")
+    frame = pd.read_csv(mine).assign(day=days)
+    frame.to_parquet(mine.parent / "days.parquet")
+    ended = comitia("train", "days.parquet", *FEW, "-o", "model.skops")
+    assert (ended.code, ended.out) == (1, "")
+    assert not (mine.parent / "model.skops").exists()
+    assert "Traceback" not in ended.said
+
+
+ESCAPE = "\x1b[31mred\x1b[0m\x9b2J"
+
+
+def test_names_never_steer_the_terminal(joint, mine):
+    labels = [f"{ESCAPE}{k}" for k in range(3)]
+    pd.DataFrame(np.hstack([joint.X, joint.Y]), columns=["a", "b", ESCAPE, "d", *labels]).to_csv(mine, index=False)
+    train = ("train", "mine.csv", "-l", "*[012]", "--ensemble", "ebr", "-m", 2)
+    for arguments in (
+        (*train, "-o", f"{ESCAPE}.skops"),
+        (*train, "-o", f"{ESCAPE}.skops", "--json", "--force"),
+        (*train, "-o", f"{ESCAPE}.skops"),
+        (*train, "-o", f"{ESCAPE}.pkl"),
+        ("predict", f"{ESCAPE}.skops", "mine.csv", "-o", f"{ESCAPE}.csv"),
+        ("predict", f"{ESCAPE}.skops", "mine.csv", "-o", f"{ESCAPE}.csv", "--force", "--json"),
+    ):
+        ended = comitia(*arguments)
+        assert ended.out + ended.err
+        assert not {"\x1b", "\x9b"} & set(ended.out + ended.err)
+    (mine.parent / "other.csv").write_text("a,b\n1,2\n")
+    ended = comitia("predict", f"{ESCAPE}.skops", "other.csv", "-o", "out.csv")
+    assert ended.code == 1
+    assert "\\x1b[31mred" in ended.said
+    assert "\x1b" not in ended.err
+
+
+def test_names_that_begin_a_formula_are_texts_in_csv(joint, mine):
+    labels = ["=cmd|'/c calc'!A1", "+1", "-x", "@sum", "calm"]
+    Y = joint.Y[:, [0, 1, 2, 0, 1]]
+    data = Dataset(joint.X, Y, joint.feature_names, tuple(labels), "formulas")
+    save(Model.fit(ENSEMBLES["ebr"](n_estimators=2, random_state=0), data), "model.skops")
+    for name in ("out.csv", "out.parquet"):
+        assert comitia("predict", "model.skops", "mine.csv", "-o", name).code == 0
+    assert list(pd.read_csv("out.csv").columns) == [*(f"'{label}" for label in labels[:4]), "calm"]
+    assert list(pd.read_parquet("out.parquet").columns) == labels
+
+
+def test_the_version_of_a_model_is_no_markup(joint, mine):
+    model = Model.fit(ENSEMBLES["ebr"](n_estimators=2, random_state=0), joint)
+    save(replace(model, version="[/bold] [red]1\x1b"), "model.skops")
+    ended = comitia("predict", "model.skops", "mine.csv", "-o", "out.csv")
+    assert ended.code == 0
+    assert "fitted by comitia [/bold] [red]1\\x1b;" in ended.said

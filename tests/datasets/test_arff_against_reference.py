@@ -11,7 +11,7 @@ import pandas
 import pytest
 from scipy.sparse import issparse
 
-from comitia._printable import printable
+from comitia._names import printable
 from comitia.datasets import DataFormatError, Dataset, load_dataset
 from comitia.datasets._arff_header import Header, read_header
 from comitia.datasets._text import line_blocks

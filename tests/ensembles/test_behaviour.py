@@ -88,9 +88,7 @@ def test_out_of_bag_losses_are_known_for_every_aggregation_and_the_best_is_used(
         chosen = fitted.predict(X)
         if choice in seen:
             fitted.set_params(aggregation="ctp", reading=Seen(float(seen[choice])))
-        np.testing.assert_array_equal(
-            chosen, fitted.set_params(aggregation=choice.split(" · ")[0]).predict(X)
-        )
+        np.testing.assert_array_equal(chosen, fitted.set_params(aggregation=choice.split(" · ")[0]).predict(X))
         fitted.set_params(reading="auto")
     assert fitted.oob_proba_.shape == Y.shape
     assert not np.isnan(fitted.oob_proba_).any()

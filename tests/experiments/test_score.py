@@ -15,7 +15,9 @@ LOSSES = ("hamming", "subset01", "f1", "jaccard")
 
 @pytest.fixture(scope="module", params=ENSEMBLES)
 def ensemble(request, joint):
-    return ENSEMBLES[request.param](n_estimators=15, oob_score=True, aggregation="oob", random_state=0).fit(joint.X[:100], joint.Y[:100])
+    return ENSEMBLES[request.param](n_estimators=15, oob_score=True, aggregation="oob", random_state=0).fit(
+        joint.X[:100], joint.Y[:100]
+    )
 
 
 @pytest.fixture(scope="module")

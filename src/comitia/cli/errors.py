@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 
+from comitia._names import printable
 from comitia.cli.screen import messages
 
 
@@ -26,7 +27,7 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if os.environ.get("COMITIA_DEBUG"):
                 raise
-            messages.print(f"[bold red]error:[/] {escape(_sentence(error))}", highlight=False, soft_wrap=True)
+            messages.print(f"[bold red]error:[/] {escape(shown(_sentence(error)))}", highlight=False, soft_wrap=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             messages.print("\nStopped.", highlight=False)
@@ -36,12 +37,17 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    messages.print(f"[yellow]note:[/] {escape(str(message))}", highlight=False, soft_wrap=True)
+    messages.print(f"[yellow]note:[/] {escape(shown(str(message)))}", highlight=False, soft_wrap=True)
 
 
 def misuse(option: str, message: str) -> typer.BadParameter:
     """The error of an argument that cannot be right, which ends with code 2."""
-    return typer.BadParameter(message, param_hint=option)
+    return typer.BadParameter(shown(message), param_hint=option)
+
+
+def shown(text: str) -> str:
+    """Return a text of several lines as a terminal may show it, whatever names stand in it."""
+    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def _sentence(error: BaseException) -> str:

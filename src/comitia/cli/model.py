@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 import comitia
 from comitia._files import whole_file
+from comitia._names import in_csv, printable
 from comitia.aggregation import AGGREGATIONS
 from comitia.cli.data import data_source, loaded
 from comitia.cli.errors import misuse
-from comitia.cli.model_file import Model
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import load_features
 from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES
+from comitia.model_file import Model, save
 
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="File to write.", dir_okay=False, rich_help_panel="Output")
 ]
+
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.", rich_help_panel="Output")]
 
 
 def train(
@@ -43,9 +48,10 @@ def train(
     seed: Seed = 0,
     n_jobs: Jobs = None,
     data_home: DataHome = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit an ensemble and keep it in a file.
+    """Fit an ensemble and keep it in a file, whose name ends in .skops.
 
     [bold]Examples[/]
 
@@ -58,6 +64,7 @@ def train(
     if how == "ctp-joint" and not comitia.ENSEMBLES[kind]().supports_joint:
         raise misuse("--aggregation", f"ctp-joint needs trees: --ensemble emodt, not {kind}.")
     source = data_source(data, labels)
+    _check_output(output, (".skops",), [Path(source.path)] if source.path else [], force)
     dataset = loaded(source, data_home)
     classifier = comitia.ENSEMBLES[kind](
         n_estimators=members,
@@ -69,7 +76,7 @@ def train(
     )
     with messages.status(f"fitting {members} members on {dataset.n_instances:,} instances ..."):
         model = Model.fit(classifier, dataset)
-    model.save(output)
+    save(model, output)
     chosen = getattr(classifier, "oob_aggregation_", how)
     if as_json:
         print_json({**_described(model), "aggregation": chosen, "file": str(output)})
@@ -78,7 +85,7 @@ def train(
     typer.echo(
         f"{kind} of {members} members for {target}{by}; {dataset.n_labels} labels, {dataset.n_features} features"
     )
-    typer.echo(f"model: {output}")
+    typer.echo(f"model: {printable(output)}")
 
 
 def predict(
@@ -99,12 +106,14 @@ def predict(
     ],
     output: Output,
     proba: Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the labels of new instances and write them to a CSV or Parquet file, a column for each label.
 
     Columns of DATA are found by their names; others, labels among them, are left alone.  The model file is opened
-    without running any code that it might hold.
+    without running any code that it might hold.  In CSV, a label whose name begins with =, +, - or @ gets an apostrophe
+    in front, so that no spreadsheet takes it for a formula.
 
     [bold]Example[/]
 
@@ -112,11 +121,11 @@ def predict(
     """
     import pandas as pd
 
-    if output.suffix not in (".csv", ".parquet"):
-        raise misuse("--output", f"expected a name that ends in .csv or .parquet; got {output}.")
+    _check_output(output, (".csv", ".parquet"), [model, data], force)
     opened = Model.open(model)
     if opened.version != comitia.__version__:
-        messages.print(f"the model was fitted by comitia {opened.version}; this is {comitia.__version__}")
+        fitted_by = escape(printable(opened.version))
+        messages.print(f"the model was fitted by comitia {fitted_by}; this is {comitia.__version__}", highlight=False)
     inputs = opened.inputs(load_features(data))
     found = opened.ensemble.predict_proba(inputs) if proba else opened.ensemble.predict(inputs)
     _write(pd.DataFrame(found, columns=list(opened.labels)), output)
@@ -124,7 +133,22 @@ def predict(
         print_json({**_described(opened), "instances": len(found), "probabilities": proba, "file": str(output)})
         return
     what = "probabilities" if proba else "labels"
-    typer.echo(f"{what} of {len(found):,} instances: {output}")
+    typer.echo(f"{what} of {len(found):,} instances: {printable(output)}")
+
+
+def _check_output(output: Path, endings: tuple[str, ...], inputs: list[Path], force: bool) -> None:
+    """Make sure, before any work, that the output can be written and costs nobody a file."""
+    if output.suffix not in endings:
+        raise misuse("--output", f"expected a name that ends in {' or '.join(endings)}; got {output}.")
+    if output.exists():
+        for path in inputs:
+            if path.exists() and path.samefile(output):
+                raise misuse("--output", f"{output} is the file to read, which is never written over.")
+        if not force:
+            raise misuse("--output", f"{output} is there already; --force writes over it.")
+    folder = next(folder for folder in output.absolute().parents if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise misuse("--output", f"{output} cannot be written: {folder} is no folder that can be written to.")
 
 
 def _one(option: str, kind: str, name: str, known: Any) -> str:
@@ -149,4 +173,4 @@ def _write(frame: Any, output: Path) -> None:
         if output.suffix == ".parquet":
             frame.to_parquet(file, index=False)
         else:
-            frame.to_csv(file, index=False)
+            frame.rename(columns=in_csv).to_csv(file, index=False)

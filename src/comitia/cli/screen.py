@@ -16,5 +16,6 @@ messages = Console(stderr=True)
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON value to standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    """Write one JSON value to standard output, with escapes for what a terminal would obey."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    typer.echo("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))

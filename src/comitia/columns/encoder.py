@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
-from comitia._names import unknown
-from comitia._printable import printable
+from comitia._names import printable, unknown
 from comitia.columns._cells import Cells, column, column_names, read_cells
 from comitia.columns._dates import PERIODS, date_parts
 from comitia.columns._encoders import RARE, encode_category, encode_text, fit_category, fit_text

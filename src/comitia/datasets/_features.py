@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from comitia._printable import printable
+from comitia._names import printable
 from comitia.datasets._extras import require
 from comitia.datasets.dataset import DataFormatError
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from comitia._printable import printable
+from comitia._names import printable
 from comitia.datasets._arff_cells import text_encoding, text_values
 from comitia.datasets._arff_header import Header, read_header
 from comitia.datasets._arff_layout import Layout

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comitia._errors import ComitiaError
-from comitia._printable import printable
+from comitia._names import printable
 
 
 class DataFormatError(ComitiaError):

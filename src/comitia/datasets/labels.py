@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from comitia._errors import ComitiaError
-from comitia._printable import printable
+from comitia._names import printable
 from comitia.datasets._extras import require
 from comitia.datasets.dataset import DataFormatError
 

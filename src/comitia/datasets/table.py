@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comitia._errors import ComitiaError
-from comitia._printable import printable
+from comitia._names import printable
 from comitia.datasets._delimited import read_delimited
 from comitia.datasets._extras import require
 from comitia.datasets._features import frame_or_array

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 from sklearn.utils.validation import validate_data
+
+ENCODERS = (ColumnTransformer, OneHotEncoder, OrdinalEncoder, FunctionTransformer)
+"""What the encoder of nominal columns is made of; columns that pass through do so by a FunctionTransformer."""
 
 
 def is_frame(X: Any) -> bool:

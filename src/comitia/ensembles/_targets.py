@@ -46,6 +46,14 @@ class Form:
     dtype: np.dtype[Any]
     classes: NDArray[Any] | None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.dtype, np.dtype) or (self.classes is None and self.dtype.kind not in "biuf"):
+            raise ComitiaError(f"the type of labels must be a type of numbers; got {self.dtype!r}.")
+        if self.classes is not None and (
+            not isinstance(self.classes, np.ndarray) or self.classes.shape not in ((1,), (2,))
+        ):
+            raise ComitiaError("classes must be an array of one or two classes.")
+
     def labels(self, labeling: LabelArray) -> NDArray[Any]:
         """Return a labeling (n, K) in the type of the target; or the classes (n,) of a binary target."""
         if self.classes is None:

@@ -84,6 +84,10 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         )
         self.estimator = estimator
 
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), MemberList, AnyMultilabel)
+
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         seeds = member_integers(self._entropy, members)
         fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(

@@ -145,6 +145,11 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         """Refuse before a fit what could not be decided after it."""
         self.decision()
 
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        """The types of ours that a fitted ensemble may hold: its model files are made of nothing else."""
+        return (Form, Observed)
+
     @abstractmethod
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None: ...
 

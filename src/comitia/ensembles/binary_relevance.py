@@ -51,6 +51,10 @@ class EBRClassifier(BaseLearnerEnsemble):
 
     title: ClassVar[str] = "EBR"
 
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), LogisticCrew, MemberList, BinaryRelevance)
+
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         fast = FastLogistic.standing_in_for(self.estimator)
         if fast is None:

@@ -168,6 +168,10 @@ class BootstrapEnsemble(MultilabelEnsemble):
         elif not self.oob_score:
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
 
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), OutOfBag)
+
     def _ways(self) -> dict[str, tuple[Aggregation, Reading]]:
         """Return the ways of deciding that are judged out of bag, by name.
 

@@ -111,6 +111,10 @@ class ECCClassifier(BaseLearnerEnsemble):
         self.chain_method = chain_method
         self.order = order
 
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), ChainCrew, MemberList, Chain)
+
     def _read_over_seen(self) -> tuple[str, ...]:
         return ("ctp", "ctp-joint") if self.supports_joint else ("ctp",)
 

@@ -114,6 +114,10 @@ class EMODTClassifier(BootstrapEnsemble):
         check_is_fitted(self, "members_")
         return np.asarray(np.mean([tree.feature_importances_ for tree in self.members_.trees], axis=0))
 
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), TreeCrew)
+
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         draws = data.draws if data.draws is not None else np.tile(data.weight[:, None], (1, len(members)))
         # Members that are there already count the labelsets of a table that only grows.

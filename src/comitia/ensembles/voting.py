@@ -82,6 +82,10 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), MemberList, AnyMultilabel)
+
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
         if not self.estimators:
             raise ComitiaError("estimators must name at least one (name, classifier).")
