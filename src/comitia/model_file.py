@@ -82,9 +82,15 @@ def save(model: Model | MultilabelEnsemble, path: str | Path, *, trusted: Iterab
     with whole_file(path) as file:
         file.write(written)
         file.flush()
+        limit = max(MAX_BYTES, 64 * len(written))
         with Path(file.name).open("rb") as again:
             try:
-                _read(again, frozenset(trusted), max_bytes=max(MAX_BYTES, 64 * len(written)))
+                if strangers := inspect(again, limit).strangers(known_types(), frozenset(trusted)):
+                    raise ModelFileError(
+                        f"it holds {', '.join(strangers)}, and load opens that only for who names it in trusted=[…]."
+                        " Columns of dates are best given as numbers"
+                    )
+                _read(again, frozenset(trusted), limit)
             except Exception as error:
                 raise ModelFileError(
                     f"the model is not saved to {path}, because it could not be opened again: {_sentence(error)}."
@@ -320,6 +326,7 @@ def _check_parts(part: Any) -> None:
 def _check_whole(model: Model) -> None:
     """Check that members, names and forms of an ensemble fit each other."""
     ensemble = model.ensemble
+    ensemble.get_params()
     n_labels = len(model.labels)
     if not n_labels or list(ensemble.label_names_) != list(model.labels):
         raise ModelFileError("its labels have other names in the ensemble")
@@ -365,7 +372,7 @@ def _texts(column: Any) -> Any:
 
 
 def _sentence(error: BaseException) -> str:
-    text = str(error).rstrip(".")
+    text = " ".join(str(error).split()).rstrip(".")
     return text if isinstance(error, ComitiaError) else f"{type(error).__name__}: {text}"
 
 

@@ -153,7 +153,11 @@ class BootstrapEnsemble(MultilabelEnsemble):
                 f" {', '.join(map(repr, self._encoder.transformers_[0][2]))}, are known by name."
             )
         validate_data(self, X, reset=fit, skip_check_array=True)
-        return check_array(self._encoder.transform(X), input_name="X", **checks)
+        try:
+            encoded = self._encoder.transform(X)
+        except ValueError as error:
+            raise ComitiaError(f"X must hold nominal values that were there in fit: {error}") from error
+        return check_array(encoded, input_name="X", **checks)
 
     def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
         if self.aggregation != "oob":
