@@ -19,6 +19,7 @@ import numpy as np
 from comitia._errors import ComitiaError
 
 SCHEMA = "schema.json"
+_MAX_BYTES, _MOST_GROWTH = 4 * 2**30, 64
 _NODE_BYTES = 4096
 _JSON_FACTOR = 24
 _DEEPEST = 100
@@ -56,8 +57,10 @@ class Content:
         )
 
 
-def inspect(file: BinaryIO, max_bytes: int) -> Content:
+def inspect(file: BinaryIO, max_bytes: int | None = None) -> Content:
     """Read the table of contents and the schema of an open model file, and the headers of its arrays.
+
+    By default, opening it may take 4 GiB, or 64 times the size of a larger file.
 
     Raises
     ------
@@ -65,6 +68,8 @@ def inspect(file: BinaryIO, max_bytes: int) -> Content:
         When the file is no archive of a model, or opening it would take more than ``max_bytes`` of memory.
     """
     size = file.seek(0, 2)
+    if max_bytes is None:
+        max_bytes = max(_MAX_BYTES, _MOST_GROWTH * size)
     _limit(size, max_bytes)
     try:
         with zipfile.ZipFile(file) as archive:

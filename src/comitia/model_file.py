@@ -27,10 +27,7 @@ from comitia.relevance import POOLS, READINGS, mixture
 if typing.TYPE_CHECKING:
     from comitia.datasets import Dataset
 
-__all__ = ["MAX_BYTES", "Model", "ModelFileError", "known_types", "load", "save"]
-
-MAX_BYTES = 4 * 2**30
-"""Memory that opening a model may take by default."""
+__all__ = ["Model", "ModelFileError", "known_types", "load", "save"]
 
 _FORMAT = 2
 _SCALARS = tuple(np.dtype(code).type for code in "?bhilqBHILQefdU")
@@ -82,22 +79,21 @@ def save(model: Model | MultilabelEnsemble, path: str | Path, *, trusted: Iterab
     with whole_file(path) as file:
         file.write(written)
         file.flush()
-        limit = max(MAX_BYTES, 64 * len(written))
         with Path(file.name).open("rb") as again:
             try:
-                if strangers := inspect(again, limit).strangers(known_types(), frozenset(trusted)):
+                if strangers := inspect(again).strangers(known_types(), frozenset(trusted)):
                     raise ModelFileError(
                         f"it holds {', '.join(strangers)}, and load opens that only for who names it in trusted=[…]."
                         " Columns of dates are best given as numbers"
                     )
-                _read(again, frozenset(trusted), limit)
+                _read(again, frozenset(trusted), None)
             except Exception as error:
                 raise ModelFileError(
                     f"the model is not saved to {path}, because it could not be opened again: {_sentence(error)}."
                 ) from error
 
 
-def load(path: str | Path, *, trusted: Iterable[str] = (), max_bytes: int = MAX_BYTES) -> Any:
+def load(path: str | Path, *, trusted: Iterable[str] = (), max_bytes: int | None = None) -> Any:
     """Read a fitted ensemble from a file that :func:`save` or ``comitia train`` has written.
 
     Nothing of the file is run.  Its types and sizes are looked at before memory is taken, every array that compiled
@@ -110,8 +106,9 @@ def load(path: str | Path, *, trusted: Iterable[str] = (), max_bytes: int = MAX_
         Names of types (``"sklearn.linear_model._logistic.LogisticRegression"``) or packages (``"sklearn"``) that the
         file may hold besides comitia's own, for ensembles of other learners.  Trust only files whose maker you trust:
         compiled code of other packages follows what such files say.
-    max_bytes : int
-        Memory that opening may take.
+    max_bytes : int, optional
+        Memory that opening may take; 4 GiB, or 64 times the size of a larger file, by default.  It is known from the
+        file's table of contents before it is taken.
 
     Returns
     -------
@@ -167,7 +164,7 @@ class Model:
         return cls(ensemble, data.feature_names, data.label_names)
 
     @classmethod
-    def open(cls, path: str | Path, *, trusted: Iterable[str] = (), max_bytes: int = MAX_BYTES) -> Model:
+    def open(cls, path: str | Path, *, trusted: Iterable[str] = (), max_bytes: int | None = None) -> Model:
         """Read a model as :func:`load` does, with the names of its columns."""
         with Path(path).open("rb") as file:
             try:
@@ -269,7 +266,7 @@ def _named_in(hint: Any) -> Iterator[type]:
         yield from _named_in(argument)
 
 
-def _read(file: BinaryIO, trusted: Collection[str], max_bytes: int) -> Model:
+def _read(file: BinaryIO, trusted: Collection[str], max_bytes: int | None) -> Model:
     """Build what an open file holds, and check all of it."""
     skops = _skops()
     content = inspect(file, max_bytes)
@@ -293,6 +290,8 @@ def _model(content: Any) -> Model:
         raise ModelFileError(
             f"it has format {content['format']!r}, and this version of comitia opens {_FORMAT}: train the model again"
         )
+    if lacking := [part for part in ("ensemble", "comitia", "features", "labels") if part not in content]:
+        raise ModelFileError(f"it lacks {', '.join(lacking)}")
     ensemble, version = content["ensemble"], content["comitia"]
     if not isinstance(ensemble, MultilabelEnsemble):
         raise ModelFileError(f"it holds no ensemble but {type(ensemble).__name__}")
