@@ -148,6 +148,15 @@ def test_sparse_matrices_with_indices_out_of_range_are_refused(use):
         use(out_of_range())
 
 
+@pytest.mark.parametrize("kind", [EBRClassifier, ECCClassifier, EMODTClassifier])
+def test_ensembles_refuse_sparse_matrices_that_lead_out_of_bounds(kind):
+    for wrong in (out_of_range(), csr_array((np.ones(3), np.array([0, 1, 1]), np.array([0, 9, 1, 3])), shape=(3, 2))):
+        with pytest.raises(ComitiaError, match="X must be a sparse matrix whose indices exist"):
+            kind(n_estimators=2).fit(wrong, np.eye(3, dtype=int))
+        with pytest.raises(ComitiaError, match="y must be a sparse matrix whose indices exist"):
+            kind(n_estimators=2).fit(np.eye(3), wrong)
+
+
 def test_no_instance_has_no_predictions(tree, chains):
     nobody = DATA.X[:0]
     assert apply_trees([tree], nobody).shape == (1, 0)

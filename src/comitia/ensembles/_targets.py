@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
+from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
 
@@ -74,6 +75,7 @@ def check_targets(y: Any, estimator: str) -> Targets:
     names = np.asarray([str(column) for column in y.columns], dtype=object) if hasattr(y, "columns") else None
     array = check_array(y, accept_sparse="csr", ensure_2d=False, dtype=None, input_name="y")
     if issparse(array):
+        check_sparse("y", array)
         array = array.toarray()
     if array.ndim == 1:
         return _binary_target(column_or_1d(array))

@@ -17,7 +17,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
 from comitia.ensembles._crews import Asked
-from comitia.ensembles._targets import Targets, check_targets, encode
+from comitia.ensembles._targets import Form, Targets, check_targets, encode
 from comitia.losses import Loss, get_loss
 from comitia.relevance import LabelSets, Marginals, Observed, Pool, Reading, Relevance, get_pool, get_reading, mixture
 

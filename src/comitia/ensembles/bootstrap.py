@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_array, check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
+from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
 from comitia.aggregation import AGGREGATIONS, Aggregation
@@ -146,7 +148,10 @@ class BootstrapEnsemble(MultilabelEnsemble):
             nominal = nominal_columns(X) if is_frame(X) else []
             self._encoder = nominal_encoder(X, nominal, self._nominal) if nominal else None
         if self._encoder is None:
-            return validate_data(self, X, reset=fit, accept_sparse="csr", **checks)
+            found = validate_data(self, X, reset=fit, accept_sparse="csr", **checks)
+            if issparse(found):
+                check_sparse("X", found)
+            return found
         if not is_frame(X):
             raise ComitiaError(
                 f"X must be a frame, as it was in fit: its nominal columns,"
