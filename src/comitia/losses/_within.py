@@ -1,0 +1,371 @@
+"""Compiled loops that decide within rules: sizes, exclusive groups, and trees of implications.
+
+Rules come as arrays.  ``group_of[k]`` is the group of which label k excludes the others, −1 if it is in none.  Trees
+come as a walk over the labels, parents before children: ``order`` lists them, and place i goes on at ``take_to[i]`` if
+its label is taken and at ``skip_to[i]`` if not, in which case none below it is.  Every allowed labeling is one walk.
+"""
+
+# numba compiles what these functions say; types for a checker would say less.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
+
+import numpy as np
+from numba import njit
+
+from comitia.losses._counts import count_relevant, leave_out
+from comitia.losses._independent import (
+    NEGLIGIBLE,
+    _on_a_grid,
+    _one_by_one,
+    _prefix_counts,
+    add_label,
+)
+from comitia.losses._joint import _sort_by
+
+
+@njit(cache=True, nogil=True)
+def best_additive(gain, group_of, n_groups, tree, order, take_to, skip_to, at_least, at_most, take_zero, labeling):
+    """Set the labels of the largest total gain that the rules allow, for each instance."""
+    n, K = gain.shape
+    winner = np.empty(n_groups, np.int64)
+    eligible = np.empty(K, np.int64)
+    worth = np.empty(K)
+    free = at_least == 0 and at_most == K
+    best = np.empty((K + 1, 1 if free or not tree else at_most + 1)) if tree else np.empty((1, 1))
+    for i in range(n):
+        g = gain[i]
+        if tree:
+            if free:
+                _best_walk(g, order, take_to, skip_to, best[:, 0], labeling[i])
+            else:
+                for k in range(K):
+                    worth[k] = g[k]
+                _fill_walks(worth, order, take_to, skip_to, at_most, best)
+                size = at_least
+                for m in range(at_least, at_most + 1):
+                    if best[0, m] > best[0, size]:
+                        size = m
+                _follow_walk(worth, order, take_to, skip_to, size, best, labeling[i])
+            continue
+        winner[:] = -1
+        for k in range(K):
+            group = group_of[k]
+            if group >= 0 and (winner[group] < 0 or g[k] > g[winner[group]]):
+                winner[group] = k
+        n_eligible, taken = 0, 0
+        for k in range(K):
+            if group_of[k] < 0 or winner[group_of[k]] == k:
+                eligible[n_eligible] = k
+                n_eligible += 1
+                if g[k] > 0.0 or (take_zero and g[k] == 0.0):
+                    labeling[i, k] = 1
+                    taken += 1
+        if at_least <= taken <= at_most:
+            continue
+        size = at_most if taken > at_most else at_least
+        for e in range(n_eligible):
+            labeling[i, eligible[e]] = 0
+            worth[e] = -g[eligible[e]]
+        ranked = np.argsort(worth[:n_eligible], kind="mergesort")
+        for e in range(size):
+            labeling[i, eligible[ranked[e]]] = 1
+
+
+@njit(cache=True, nogil=True)
+def _best_walk(g, order, take_to, skip_to, best, row):
+    K = len(order)
+    best[K] = 0.0
+    for i in range(K - 1, -1, -1):
+        best[i] = max(g[order[i]] + best[take_to[i]], best[skip_to[i]])
+    i = 0
+    while i < K:
+        if g[order[i]] + best[take_to[i]] > best[skip_to[i]]:
+            row[order[i]] = 1
+            i = take_to[i]
+        else:
+            i = skip_to[i]
+
+
+@njit(cache=True, nogil=True)
+def _fill_walks(g, order, take_to, skip_to, largest, best):
+    """Fill best[i, m] with the largest gain of m labels on a walk from place i on: O(K · largest)."""
+    K = len(order)
+    best[K, 0] = 0.0
+    for m in range(1, largest + 1):
+        best[K, m] = -np.inf
+    for i in range(K - 1, -1, -1):
+        here, taken, skipped = best[i], best[take_to[i]], best[skip_to[i]]
+        worth = g[order[i]]
+        here[0] = 0.0
+        for m in range(1, largest + 1):
+            here[m] = max(worth + taken[m - 1], skipped[m])
+
+
+@njit(cache=True, nogil=True)
+def _follow_walk(g, order, take_to, skip_to, size, best, row):
+    i, m = 0, size
+    while m > 0:
+        if g[order[i]] + best[take_to[i], m - 1] > best[skip_to[i], m]:
+            row[order[i]] = 1
+            i = take_to[i]
+            m -= 1
+        else:
+            i = skip_to[i]
+
+
+@njit(cache=True, nogil=True)
+def best_linear_labels(
+    indptr, indices, data, set_starts, set_labels, totals, K, constant, slope, fill,
+    group_of, n_groups, tree, order, take_to, skip_to, at_least, at_most, start, stop, labeling,
+):  # fmt: skip
+    """Set the labels of the smallest expected loss that the rules allow, for a loss linear in hits and label sets.
+
+    With Δ_h[k] = −Σ_s P(y_k = 1, |y| = s) slope[h, s] the gain of h labels is the sum of their Δ_h, whatever they are:
+    the best h that the rules allow are found greedily (groups) or by dynamic programming (trees).  Labels that occur
+    for no labeling of an instance are candidates if ``fill`` says so or ``at_least`` or a tree may need them.
+    """
+    place = np.full(K, -1, np.int64)
+    labels = np.empty(K, np.int64)
+    slot = np.full(K + 1, -1, np.int64)
+    cardinality = np.empty(K + 1, np.int64)
+    mass = np.empty(K + 1)
+    seen = np.full(n_groups, -1, np.int64)
+    best = np.empty((K + 1, at_most + 1)) if tree else np.empty((1, 1))
+    for i in range(start, stop):
+        n_labels, n_slots, able = 0, 0, 0
+        seen[:] = -1
+        for e in range(indptr[i], indptr[i + 1]):
+            first, last = set_starts[indices[e]], set_starts[indices[e] + 1]
+            size = last - first
+            if slot[size] < 0:
+                slot[size] = n_slots
+                cardinality[n_slots] = size
+                mass[n_slots] = 0.0
+                n_slots += 1
+            mass[slot[size]] += data[e] / totals[i]
+            for x in range(first, last):
+                k = set_labels[x]
+                if place[k] < 0:
+                    place[k] = n_labels
+                    labels[n_labels] = k
+                    n_labels += 1
+                    if group_of[k] < 0 or seen[group_of[k]] < 0:
+                        able += 1
+                        if group_of[k] >= 0:
+                            seen[group_of[k]] = i
+        if fill or tree or able < at_least:
+            for k in range(K):
+                if place[k] < 0:
+                    place[k] = n_labels
+                    labels[n_labels] = k
+                    n_labels += 1
+        joint = np.zeros((n_labels, n_slots))
+        for e in range(indptr[i], indptr[i + 1]):
+            first, last = set_starts[indices[e]], set_starts[indices[e] + 1]
+            for x in range(first, last):
+                joint[place[set_labels[x]], slot[last - first]] += data[e] / totals[i]
+        _best_of_sizes(
+            joint, labels[:n_labels], cardinality[:n_slots], mass[:n_slots], K, constant, slope,
+            group_of, seen, tree, order, take_to, skip_to, at_least, at_most, best, labeling[i],
+        )  # fmt: skip
+        for k in range(n_labels):
+            place[labels[k]] = -1
+        for s in range(n_slots):
+            slot[cardinality[s]] = -1
+
+
+@njit(cache=True, nogil=True)
+def best_linear_tree(p, constant, slope, order, take_to, skip_to, at_least, at_most, labeling):
+    """Do as :func:`best_linear_labels` does for independent labels and trees of implications."""
+    n, K = p.shape
+    labels = np.arange(K)
+    cardinality = np.arange(K + 1)
+    counts = np.empty(K + 1)
+    rest = np.empty(K)
+    group_of = np.full(K, -1, np.int64)
+    seen = np.empty(0, np.int64)
+    best = np.empty((K + 1, at_most + 1))
+    joint = np.empty((K, K + 1))
+    for i in range(n):
+        count_relevant(p[i], counts)
+        first, last = 0, K
+        while counts[first] < NEGLIGIBLE:
+            first += 1
+        while counts[last] < NEGLIGIBLE:
+            last -= 1
+        for k in range(K):
+            leave_out(counts, p[i, k], rest)
+            joint[k, 0] = 0.0
+            for s in range(1, K + 1):
+                joint[k, s] = p[i, k] * rest[s - 1]
+        _best_of_sizes(
+            joint[:, first : last + 1], labels, cardinality[first : last + 1], counts[first : last + 1], K,
+            constant, slope, group_of, seen, True, order, take_to, skip_to, at_least, at_most, best, labeling[i],
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _best_of_sizes(
+    joint, labels, cardinality, mass, K, constant, slope,
+    group_of, seen, tree, order, take_to, skip_to, at_least, at_most, best, row,
+):  # fmt: skip
+    """Set in ``row`` the best labels of the best size; a size that cannot reach the best found is passed over."""
+    n_labels, n_slots = joint.shape
+    ranked = np.arange(n_labels)
+    delta = np.empty(n_labels)
+    worth = np.zeros(K)
+    chosen = np.zeros(K, np.bool_)
+    trial = np.zeros(K, np.int8)
+    weight = np.empty(n_slots)
+    seen[:] = -1
+    largest = at_most if tree else min(at_most, n_labels)
+    mean = 0.0
+    for s in range(n_slots):
+        mean += mass[s] * cardinality[s]
+    middle = min(max(round(mean), at_least), largest)
+    smallest_risk = np.inf
+    for turn in range(at_least, largest + 1):
+        # The size nearest the mean cardinality first: it is rarely far off, and rules others out.
+        h = middle if turn == at_least else (turn - 1 if turn <= middle else turn)
+        base, bound = 0.0, 0.0
+        for s in range(n_slots):
+            weight[s] = -slope[h, cardinality[s]]
+            base += mass[s] * constant[h, cardinality[s]]
+            most = min(h, cardinality[s]) if weight[s] > 0.0 else max(0, h + cardinality[s] - K)
+            bound += mass[s] * weight[s] * most
+        if base - bound >= smallest_risk:
+            continue
+        for k in range(n_labels):
+            value = 0.0
+            for s in range(n_slots):
+                value += joint[k, s] * weight[s]
+            delta[k] = value
+        total, taken = 0.0, 0
+        trial[:] = 0
+        if tree:
+            for k in range(n_labels):
+                worth[labels[k]] = delta[k]
+            _fill_walks(worth, order, take_to, skip_to, h, best)
+            if best[0, h] == -np.inf:
+                continue
+            total, taken = best[0, h], h
+        else:
+            _sort_by(ranked, delta, labels)
+            for r in range(n_labels):
+                if taken == h:
+                    break
+                k = labels[ranked[r]]
+                if group_of[k] >= 0:
+                    if seen[group_of[k]] == turn:
+                        continue
+                    seen[group_of[k]] = turn
+                trial[k] = 1
+                total += delta[ranked[r]]
+                taken += 1
+        if taken == h and base - total < smallest_risk:
+            smallest_risk = base - total
+            if tree:
+                _follow_walk(worth, order, take_to, skip_to, h, best, trial)
+            for k in range(K):
+                chosen[k] = trial[k]
+    for k in range(K):
+        row[k] = chosen[k]
+
+
+@njit(cache=True, nogil=True)
+def best_f_sizes_within(ordered, lengths, beta2, step, stride, zero_division, at_least, at_most, sizes):
+    """Find how many of the first labels maximise the expected F-measure, as `_independent.best_f_sizes` does.
+
+    ``ordered`` holds each instance's probabilities, those that may be predicted first and falling, and ``lengths`` how
+    many these are.
+    """
+    n, K = ordered.shape
+    prefix = np.empty(K + 1)
+    squares = np.empty(K + 1)
+    inverse = np.empty((stride + 2 * step) * (K + 1) + 1)
+    for x in range(1, len(inverse)):
+        inverse[x] = 1.0 / x
+    for i in range(n):
+        p = ordered[i]
+        largest = min(at_most, lengths[i])
+        while largest > max(at_least, 0) and p[largest - 1] == 0.0:
+            largest -= 1
+        empty = -1.0
+        if at_least == 0:
+            empty = zero_division
+            for k in range(K):
+                empty *= 1.0 - p[k]
+        low, high = 0, 0
+        if largest > 0:
+            low, high = _sizes_worth_a_look_within(p, beta2, empty, max(at_least, 1), largest, prefix, squares)
+        if high == 0:
+            sizes[i] = 0
+            continue
+        rows, left, right = _prefix_counts(p, low, high)
+        if step > 0:
+            size, value = _on_a_grid(p, K, low, high, rows, left, right, beta2, step, stride, inverse)
+        else:
+            size, value = _one_by_one(p, K, low, high, rows, left, right, beta2)
+        sizes[i] = 0 if empty >= value else size
+
+
+@njit(cache=True, nogil=True)
+def _sizes_worth_a_look_within(p, beta2, empty, smallest, largest, prefix, squares):
+    """Do as `_independent._sizes_worth_a_look` does for sizes in [smallest, largest]."""
+    mean, second, variance, top = 0.0, 0.0, 0.0, 0.0
+    for k in range(len(p)):
+        prefix[k] = mean
+        squares[k] = second
+        mean += p[k]
+        second += p[k] * p[k]
+        variance += p[k] * (1.0 - p[k])
+        top = max(top, p[k])
+    prefix[len(p)] = mean
+    squares[len(p)] = second
+    reach = empty
+    for k in range(smallest, largest + 1):
+        A = k + beta2 + beta2 * mean
+        reach = max(reach, (1.0 + beta2) * (prefix[k] + beta2 * squares[k] / A) / A)
+    reach *= 1.0 - 1e-9
+    low, high = 0, 0
+    for k in range(smallest, largest + 1):
+        c = k + beta2
+        A = c + beta2 * mean
+        B = A - beta2 * top
+        upper = (prefix[k] + beta2 * squares[k] / B) / A + prefix[k] * beta2 * beta2 * variance / (B * B * c)
+        if (1.0 + beta2) * min(upper, prefix[k] / c) >= reach:
+            if low == 0:
+                low = k
+            high = k
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def best_jaccard_sizes_within(ordered, lengths, zero_division, at_least, at_most, sizes):
+    """Find how many of the first labels maximise the expected Jaccard index; arrays as in the loop above."""
+    n, K = ordered.shape
+    prefix = np.empty(K + 1)
+    a = np.empty(K + 2)
+    b = np.empty(K + 2)
+    for i in range(n):
+        p = ordered[i]
+        largest = min(at_most, lengths[i])
+        prefix[0] = 0.0
+        empty = zero_division if at_least == 0 else -1.0
+        for k in range(K):
+            prefix[k + 1] = prefix[k] + p[k]
+            if at_least == 0:
+                empty *= 1.0 - p[k]
+        first, last = 0, 0
+        a[0] = 1.0
+        best, best_value = 0, -1.0
+        for k in range(K, 0, -1):
+            if at_least <= k <= largest:
+                value = 0.0
+                for count in range(first, last + 1):
+                    value += a[count] / (k + count)
+                value *= prefix[k]
+                if value >= best_value:
+                    best, best_value = k, value
+            first, last = add_label(a, first, last, p[k - 1], NEGLIGIBLE, b)
+            a, b = b, a
+        sizes[i] = 0 if empty >= best_value else best

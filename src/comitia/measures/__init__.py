@@ -1,0 +1,25 @@
+"""Measures of a whole test set: macro- and micro-averaged, where a loss is of one instance.
+
+A measure says what a set of answers is worth (:meth:`Measure.value`), which loss to minimise for it instance by
+instance (:meth:`Measure.resolve`: one cut a label, found on beliefs about instances that were not learnt from), and
+which answers are best for a given batch (:meth:`Measure.maximise`, :func:`decide_together`).
+"""
+
+from comitia.measures.averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
+from comitia.measures.base import Measure, confusion
+from comitia.measures.custom import CountMeasure
+from comitia.measures.registry import MEASURES, get_measure
+from comitia.measures.together import decide_together
+
+__all__ = [
+    "MEASURES",
+    "BalancedAccuracy",
+    "CountMeasure",
+    "MacroF",
+    "MacroJaccard",
+    "Measure",
+    "MicroF",
+    "confusion",
+    "decide_together",
+    "get_measure",
+]
