@@ -69,7 +69,7 @@ def _grown(risk: Risk, belief: Relevance, rules: Rules, p: FloatArray) -> tuple[
     def candidate(part: IntArray) -> LabelArray:
         step = part - (ends - lengths)[rows[part]]
         own = steps[rows[part]]
-        h = ((own > 0) & (own <= step[:, None])).astype(np.int8)
+        h: LabelArray = ((own > 0) & (own <= step[:, None])).astype(np.int8)
         sizes = h.sum(axis=1)
         h[(step == lengths[rows[part]] - 1) | (sizes < rules.at_least)] = spare
         return h

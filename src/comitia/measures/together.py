@@ -49,7 +49,7 @@ def decide_together(
     --------
     >>> from comitia.measures import decide_together
     >>> decide_together([[0.4, 0.1], [0.3, 0.2]], "macro-f1")
-    array([[1, 1],
+    array([[1, 0],
            [1, 1]], dtype=int8)
     """
     target = get_measure(measure)
