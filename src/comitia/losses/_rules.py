@@ -94,6 +94,10 @@ class Rules:
         """Return an allowed labeling of as many labels as any, sizes left aside."""
         if not self.exclusive:
             return np.ones(self.n_labels, np.int8)
+        if self.greedy:
+            labeling = np.ones(self.n_labels, np.int8)
+            labeling[[label for group in self.exclusive for label in group[1:]]] = 0
+            return labeling
         rows = [[-1.0 if j in group else 0.0 for j in range(self.n_labels)] for group in self.exclusive]
         bounds = [-1.0] * len(rows)
         for child, parent in self.implies:
@@ -103,8 +107,7 @@ class Rules:
             -np.ones(self.n_labels), integrality=np.ones(self.n_labels), bounds=Bounds(0, 1),
             constraints=LinearConstraint(np.array(rows), lb=np.array(bounds)),
         )  # fmt: skip
-        labeling: LabelArray = np.round(found.x).astype(np.int8)
-        return labeling
+        return np.asarray(np.round(found.x), np.int8)
 
     def allows(self, labeling: LabelArray) -> NDArray[np.bool_]:
         """Return which rows are allowed."""
@@ -149,7 +152,7 @@ def _walk(n_labels: int, parent: dict[int, int], group_of: Index) -> tuple[Index
     return np.array(order, np.int64), take_to, skip_to
 
 
-def closed_in_cycles(implies: Sequence[tuple[int, int]]) -> bool:
+def closed_in_cycles(implies: Sequence[tuple[object, object]]) -> bool:
     """Whether some label implies itself by way of others."""
     remaining = set(implies)
     while remaining:
