@@ -23,51 +23,63 @@ from comitia.losses._joint import _sort_by
 
 
 @njit(cache=True, nogil=True)
-def best_additive(gain, group_of, n_groups, tree, order, take_to, skip_to, at_least, at_most, take_zero, labeling):
-    """Set the labels of the largest total gain that the rules allow, for each instance."""
+def best_gains(gain, cut, take_level, group_of, n_groups, at_least, at_most, labeling):
+    """Set the labels whose gain exceeds ``cut``, the best of each group, as many as sizes allow, first of equals."""
     n, K = gain.shape
     winner = np.empty(n_groups, np.int64)
     eligible = np.empty(K, np.int64)
-    worth = np.empty(K)
-    free = at_least == 0 and at_most == K
-    best = np.empty((K + 1, 1 if free or not tree else at_most + 1)) if tree else np.empty((1, 1))
+    loss = np.empty(K)
     for i in range(n):
         g = gain[i]
-        if tree:
-            if free:
-                _best_walk(g, order, take_to, skip_to, best[:, 0], labeling[i])
-            else:
-                for k in range(K):
-                    worth[k] = g[k]
-                _fill_walks(worth, order, take_to, skip_to, at_most, best)
-                size = at_least
-                for m in range(at_least, at_most + 1):
-                    if best[0, m] > best[0, size]:
-                        size = m
-                _follow_walk(worth, order, take_to, skip_to, size, best, labeling[i])
-            continue
         winner[:] = -1
-        for k in range(K):
-            group = group_of[k]
-            if group >= 0 and (winner[group] < 0 or g[k] > g[winner[group]]):
-                winner[group] = k
+        if n_groups:
+            for k in range(K):
+                group = group_of[k]
+                if group >= 0 and (winner[group] < 0 or g[k] > g[winner[group]]):
+                    winner[group] = k
         n_eligible, taken = 0, 0
         for k in range(K):
             if group_of[k] < 0 or winner[group_of[k]] == k:
                 eligible[n_eligible] = k
+                loss[n_eligible] = -g[k]
                 n_eligible += 1
-                if g[k] > 0.0 or (take_zero and g[k] == 0.0):
+                if g[k] > cut or (take_level and g[k] == cut):
                     labeling[i, k] = 1
                     taken += 1
         if at_least <= taken <= at_most:
             continue
         size = at_most if taken > at_most else at_least
+        labeling[i] = 0
+        if size == 0:
+            continue
+        last = np.partition(loss[:n_eligible], size - 1)[size - 1]
+        level = size
         for e in range(n_eligible):
-            labeling[i, eligible[e]] = 0
-            worth[e] = -g[eligible[e]]
-        ranked = np.argsort(worth[:n_eligible], kind="mergesort")
-        for e in range(size):
-            labeling[i, eligible[ranked[e]]] = 1
+            if loss[e] < last:
+                labeling[i, eligible[e]] = 1
+                level -= 1
+        for e in range(n_eligible):
+            if loss[e] == last and level > 0:
+                labeling[i, eligible[e]] = 1
+                level -= 1
+
+
+@njit(cache=True, nogil=True)
+def best_walks(gain, order, take_to, skip_to, at_least, at_most, labeling):
+    """Set the labels of the largest total gain that a walk allows, for each instance."""
+    n, K = gain.shape
+    free = at_least == 0 and at_most == K
+    best = np.empty((K + 1, 1 if free else at_most + 1))
+    for i in range(n):
+        if free:
+            _best_walk(gain[i], order, take_to, skip_to, best[:, 0], labeling[i])
+            continue
+        _fill_walks(gain[i], order, take_to, skip_to, at_most, best)
+        size = at_least
+        for m in range(at_least, at_most + 1):
+            if best[0, m] > best[0, size]:
+                size = m
+        _follow_walk(gain[i], order, take_to, skip_to, size, best, labeling[i])
 
 
 @njit(cache=True, nogil=True)

@@ -191,7 +191,7 @@ def minimise_within(loss: Loss, belief: Relevance, constraints: Constraints, *, 
         return Within(loss, constraints).minimise(belief)
     if isinstance(loss, Hamming):
         if rules.greedy or rules.walk:
-            return _most_gain(_hamming_gains(loss, belief), rules, take_zero=loss.ties == "relevant")
+            return _least_hamming(loss, belief.marginals(), rules)
         belief = Marginals(belief.marginals())
     if isinstance(belief, LabelSets):
         return _from_labelsets(loss, belief, rules, exact_labels)
@@ -226,7 +226,7 @@ def _label(label: object) -> Label:
 def _from_marginals(loss: Loss, belief: Relevance, rules: Rules, exact_labels: int) -> LabelArray:
     p = belief.marginals()
     if isinstance(loss, SubsetZeroOne) and (rules.greedy or rules.walk):
-        return _most_gain(_log_odds(p), rules)
+        return _most_gain(p, rules, cut=0.5) if rules.greedy else _most_gain(_log_odds(p), rules)
     if rules.greedy and isinstance(loss, FMeasure | Jaccard | LossOfCounts):
         key, lengths = _best_of_groups(p, rules)
         if isinstance(loss, LossOfCounts):
@@ -282,10 +282,12 @@ def _f_tables(loss: FMeasure, largest_answer: int, largest_truth: int) -> tuple[
     return constant, -(1 + loss.beta**2) / whole
 
 
-def _hamming_gains(loss: Hamming, belief: Relevance) -> FloatArray:
-    p = belief.marginals()
+def _least_hamming(loss: Hamming, p: FloatArray, rules: Rules) -> LabelArray:
     fp, fn = loss._costs(p.shape[1])
-    return np.asarray(p * fn - (1 - p) * fp)
+    take_level = loss.ties == "relevant"
+    if rules.greedy and not (fp.ndim or fn.ndim):
+        return _most_gain(p, rules, float(fp / (fp + fn)), take_level)
+    return _most_gain(np.asarray(p * fn - (1 - p) * fp), rules, 0.0, take_level)
 
 
 def _log_odds(p: FloatArray) -> FloatArray:
@@ -295,17 +297,19 @@ def _log_odds(p: FloatArray) -> FloatArray:
         return np.asarray(np.clip(np.log(p) - np.log1p(-p), -certain, certain))
 
 
-def _most_gain(gain: FloatArray, rules: Rules, take_zero: bool = False) -> LabelArray:
+def _most_gain(gain: FloatArray, rules: Rules, cut: float = 0.0, take_level: bool = False) -> LabelArray:
+    """Return the labels of the largest total gain that rules allow; a gain counts as what it is above the cut."""
     labeling = np.zeros(gain.shape, np.int8)
-    nothing = np.zeros(0, np.int64)
-    tree = not rules.greedy
-    order, take_to, skip_to = (rules.walk or (nothing,) * 3) if tree else (nothing,) * 3
+    walk = None if rules.greedy else rules.walk
 
     def decide(rows: slice) -> None:
-        _within.best_additive(
-            gain[rows], rules.group_of, len(rules.exclusive), tree, order, take_to, skip_to,
-            rules.at_least, rules.at_most, take_zero, labeling[rows],
-        )  # fmt: skip
+        if walk:
+            _within.best_walks(gain[rows], *walk, rules.at_least, rules.at_most, labeling[rows])
+        else:
+            _within.best_gains(
+                gain[rows], cut, take_level, rules.group_of, len(rules.exclusive),
+                rules.at_least, rules.at_most, labeling[rows],
+            )  # fmt: skip
 
     over_slices(decide, len(gain))
     return labeling
@@ -363,7 +367,7 @@ def _mode_within(loss: SubsetZeroOne, sets: LabelSets, rules: Rules) -> LabelArr
     if others.size:
         p = sets.take(others).marginals()
         if rules.greedy or rules.walk:
-            labeling[others] = _most_gain(2 * p - 1, rules)
+            labeling[others] = _least_hamming(Hamming(), p, rules)
         else:
             labeling[others] = best_found(Hamming().risk, Marginals(p), rules, exact_labels=8)
     return labeling
