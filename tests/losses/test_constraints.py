@@ -1,5 +1,6 @@
 """Decisions within limits against exhaustive search over all labelings that the limits allow."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,9 +8,10 @@ from hypothesis import strategies as st
 
 from comitia import ComitiaError, decide
 from comitia.losses import CustomLoss, FMeasure, Hamming, Jaccard, SubsetZeroOne
+from comitia.losses.abstention import Abstaining
 from comitia.losses.constraints import Constraints, Within, minimise_within
 from comitia.losses.counts import CountLoss, Matthews, Recall
-from comitia.relevance import LabelSets, Marginals, Shared
+from comitia.relevance import LabelSets, Marginals, Shared, votes
 from tests.losses.test_counts import counted_risks, steep
 from tests.losses.test_minimisers import severity
 from tests.oracle import labelings, risks
@@ -232,3 +234,24 @@ def test_limits_that_no_labeling_keeps_are_refused():
         tangled.allows([[0, 0, 0, 0]])
     with pytest.raises(ComitiaError, match=r"labels must lie in 0\.\.1"):
         minimise_within(Hamming(), Marginals([[0.1, 0.2]]), Constraints(exclusive=((0, 2),)))
+
+
+def test_answers_are_the_same_bits_for_one_thread_and_for_all():
+    rng = np.random.default_rng(4)
+    p = rng.random((900, K)) ** 2
+    ballot = votes(rng.random((7, 900, K)) < p)
+    before = numba.get_num_threads()
+    for decided in (
+        *(Within(loss, LIMITS["trees and sizes"]) for loss in (Hamming(), FMeasure(), Matthews())),
+        *(Within(loss, LIMITS["groups and sizes"]) for loss in (Hamming(), FMeasure(), Jaccard(), Matthews())),
+        Abstaining(FMeasure(), 0.3),
+        Abstaining(Jaccard(), 0.3),
+        Abstaining(SubsetZeroOne(), 0.3),
+    ):
+        for belief in (Marginals(p), ballot):
+            answers = []
+            for threads in (1, numba.config.NUMBA_NUM_THREADS):
+                numba.set_num_threads(threads)
+                answers.append(decided.minimise(belief))
+            numba.set_num_threads(before)
+            np.testing.assert_array_equal(*answers)

@@ -196,7 +196,6 @@ def best_linear_tree(p, constant, slope, order, take_to, skip_to, at_least, at_m
     group_of = np.full(K, -1, np.int64)
     seen = np.empty(0, np.int64)
     best = np.empty((K + 1, at_most + 1))
-    joint = np.empty((K, K + 1))
     for i in range(n):
         count_relevant(p[i], counts)
         first, last = 0, K
@@ -204,14 +203,14 @@ def best_linear_tree(p, constant, slope, order, take_to, skip_to, at_least, at_m
             first += 1
         while counts[last] < NEGLIGIBLE:
             last -= 1
+        joint = np.zeros((K, last - first + 1))
         for k in range(K):
             leave_out(counts, p[i, k], rest)
-            joint[k, 0] = 0.0
-            for s in range(1, K + 1):
-                joint[k, s] = p[i, k] * rest[s - 1]
+            for s in range(max(first, 1), last + 1):
+                joint[k, s - first] = p[i, k] * rest[s - 1]
         _best_of_sizes(
-            joint[:, first : last + 1], labels, cardinality[first : last + 1], counts[first : last + 1], K,
-            constant, slope, group_of, seen, True, order, take_to, skip_to, at_least, at_most, best, labeling[i],
+            joint, labels, cardinality[first : last + 1], counts[first : last + 1], K, constant, slope,
+            group_of, seen, len(order) > 0, order, take_to, skip_to, at_least, at_most, best, labeling[i],
         )  # fmt: skip
 
 

@@ -338,7 +338,7 @@ def _best_top(loss: FMeasure | Jaccard, key: FloatArray, lengths: NDArray[np.int
         ordered = np.abs(ascending[:, ::-1])
         if isinstance(loss, FMeasure):
             _within.best_f_sizes_within(
-                ordered, lengths[rows], loss.beta**2, *_as_small_ratio(loss.beta), float(loss.zero_division),
+                ordered, lengths[rows], float(loss.beta**2), *_as_small_ratio(loss.beta), float(loss.zero_division),
                 rules.at_least, rules.at_most, sizes[rows],
             )  # fmt: skip
         else:

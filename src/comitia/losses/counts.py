@@ -297,7 +297,7 @@ def minimise_linear(sets: LabelSets, constant: FloatArray, slope: FloatArray, ru
     distinct, place = sets.distinct()
     starts, labels = distinct.label_lists()
     weights = distinct.weights
-    totals = np.ascontiguousarray(np.broadcast_to(distinct.total, distinct.n_instances), np.float64)
+    totals = np.array(np.broadcast_to(distinct.total, distinct.n_instances), np.float64)
     labeling = np.zeros((distinct.n_instances, distinct.n_labels), np.int8)
     tree = bool(rules.implies)
     nothing = np.zeros(0, np.int64)

@@ -8,6 +8,7 @@ which answers are best for a given batch (:meth:`Measure.maximise`, :func:`decid
 from comitia.measures.averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
 from comitia.measures.base import Measure, confusion
 from comitia.measures.custom import CountMeasure
+from comitia.measures.guarantees import RecallAtLeast, TwoCuts, recall_threshold
 from comitia.measures.registry import MEASURES, get_measure
 from comitia.measures.together import decide_together
 
@@ -19,7 +20,10 @@ __all__ = [
     "MacroJaccard",
     "Measure",
     "MicroF",
+    "RecallAtLeast",
+    "TwoCuts",
     "confusion",
     "decide_together",
     "get_measure",
+    "recall_threshold",
 ]
