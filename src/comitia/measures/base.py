@@ -80,8 +80,9 @@ class Measure(ABC):
         belief, y, mass = _judged(p, truth, weight)
         target = self._target(belief, y, mass)
         if self._pools_labels():
-            cut = float(self._cuts(belief.reshape(-1, 1), target.reshape(-1, 1), np.repeat(mass, y.shape[1]))[0])
-            cut = cut if y.any() else 0.5
+            cells = belief.reshape(-1, 1)
+            of_cells = cells if target is belief else target.reshape(-1, 1)
+            cut = float(self._cuts(cells, of_cells, np.repeat(mass, y.shape[1]))[0]) if y.any() else 0.5
             return Hamming(false_positive=cut, false_negative=1 - cut)
         cuts = np.where(y.any(axis=0), self._cuts(belief, target, mass), 0.5)
         return Hamming(false_positive=tuple(cuts.tolist()), false_negative=tuple((1 - cuts).tolist()))
