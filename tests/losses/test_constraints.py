@@ -255,3 +255,15 @@ def test_answers_are_the_same_bits_for_one_thread_and_for_all():
                 answers.append(decided.minimise(belief))
             numba.set_num_threads(before)
             np.testing.assert_array_equal(*answers)
+
+
+def test_no_instances_give_an_empty_answer():
+    for belief in (Marginals(np.empty((0, 4))), LabelSets(np.eye(4, dtype=np.int8), np.empty((0, 4)))):
+        for loss in (Hamming(), SubsetZeroOne(), FMeasure(), Jaccard(), Matthews(), Recall(precision_floor=0.5)):
+            for limits in (
+                Constraints(at_least=1),
+                Constraints(implies=((0, 1),)),
+                Constraints(exclusive=((0, 1), (1, 2))),
+            ):
+                assert minimise_within(loss, belief, limits).shape == (0, 4)
+            assert loss.minimise(belief).shape == (0, 4)

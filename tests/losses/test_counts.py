@@ -161,3 +161,8 @@ def test_what_cannot_be_minimised_exactly_is_refused_with_what_to_do():
         CountLoss(lambda tp, fp, fn, tn: fn / tp).minimise(Marginals([[0.4, 0.5]]))
     with pytest.raises(ComitiaError, match="recall_floor must lie in"):
         Precision(recall_floor=2)
+
+
+def test_of_sizes_that_tie_the_smallest_is_taken():
+    assert Precision().minimise(Marginals(np.full((1, 300), 0.3))).sum() == 1
+    assert Precision(recall_floor=0.0).minimise(Marginals(np.ones((1, 50)))).sum() == 1

@@ -10,6 +10,8 @@ in the hits, two smaller ones say the same: ``constant[h, s] + slope[h, s] · t`
 import numpy as np
 from numba import njit
 
+from comitia.losses._joint import TIE
+
 
 @njit(cache=True, nogil=True)
 def count_relevant(p, counts):
@@ -47,7 +49,7 @@ def best_linear_sizes(ordered, lengths, constant, slope, at_least, at_most, size
 
     ``ordered`` holds each instance's probabilities, those that may be predicted first and falling, and ``lengths`` how
     many these are.  With A_h[s] = Σ_{i ≤ h} P(y_i = 1, |y| = s) the risk of the first h is
-    Σ_s P(|y| = s) constant[h, s] + A_h[s] slope[h, s]: O(K²).
+    Σ_s P(|y| = s) constant[h, s] + A_h[s] slope[h, s]: O(K²).  Of sizes that tie, the smallest.
     """
     n, K = ordered.shape
     counts = np.empty(K + 1)
@@ -67,7 +69,7 @@ def best_linear_sizes(ordered, lengths, constant, slope, at_least, at_most, size
                 risk = 0.0
                 for s in range(K + 1):
                     risk += counts[s] * constant[h, s] + hits[s] * slope[h, s]
-                if risk < best_risk:
+                if best_risk == np.inf or risk < best_risk - TIE * abs(best_risk):
                     best, best_risk = h, risk
         sizes[i] = best
 
@@ -100,7 +102,7 @@ def best_count_sizes(ordered, lengths, table, at_least, at_most, sizes):
                     for missed in range(K - h + 1):
                         inner += after[h, missed] * table[h, t + missed, t]
                     risk += before[t] * inner
-                if risk < best_risk:
+                if best_risk == np.inf or risk < best_risk - TIE * abs(best_risk):
                     best, best_risk = h, risk
         sizes[i] = best
 

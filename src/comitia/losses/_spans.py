@@ -26,8 +26,7 @@ def best_spans(falling, overlap, beta2, step, stride, zero_division, penalty, on
     # Sums over the first l labels of p, p² and p (1 − p).
     sums = np.zeros((3, K + 1))
     rest = np.empty(K + 1)
-    first = np.zeros(K + 1, np.int64)
-    last = np.zeros(K + 1, np.int64)
+    first, last = np.zeros(K + 1, np.int64), np.zeros(K + 1, np.int64)
     for i in range(n):
         p = falling[i]
         counts[0, 0] = 1.0
