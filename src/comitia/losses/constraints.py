@@ -23,7 +23,7 @@ from comitia.losses.fmeasure import FMeasure, _as_small_ratio
 from comitia.losses.hamming import Hamming
 from comitia.losses.jaccard import Jaccard
 from comitia.losses.subset import SubsetZeroOne
-from comitia.relevance import LabelSets, Marginals, Relevance, Shared
+from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
 
 Label = int | str
 
@@ -127,18 +127,26 @@ class Within(Loss):
     loss: Loss
     constraints: Constraints
 
-    def given_some_label(self) -> Loss:
-        """Return the loss given some label, within the same limits."""
-        return replace(self, loss=self.loss.given_some_label())
-
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         return self.loss._value(y, h)
 
     def _minimise_marginals(self, p: FloatArray) -> LabelArray:
-        return minimise_within(self.loss, Marginals._trusted(p=p), self.constraints)
+        return minimise_within(self.loss, Marginals.unchecked(p=p), self.constraints)
 
     def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
         return minimise_within(self.loss, sets, self.constraints)
+
+    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
+        if isinstance(self.loss, FMeasure | Jaccard):
+            # An empty truth has no weight, so that an empty answer earns nothing.
+            return replace(self, loss=replace(self.loss, zero_division=0.0))._minimise_marginals(belief.q)
+        if isinstance(self.loss, SubsetZeroOne) and self.constraints.at_most != 0:
+            some = replace(self.constraints, at_least=max(1, self.constraints.at_least))
+            return replace(self, constraints=some)._minimise_marginals(belief.q)
+        return self._minimise_marginals(belief.p)
+
+    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
+        return self.loss._risk_nonempty(belief, h)
 
     def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray:
         return self.loss._risk_marginals(p, h)
@@ -362,7 +370,7 @@ def _mode_within(loss: SubsetZeroOne, sets: LabelSets, rules: Rules) -> LabelArr
     others = np.flatnonzero(np.diff(ends) == 0)
     labeling = np.empty((sets.n_instances, sets.n_labels), np.int8)
     if named.size:
-        part = LabelSets._trusted(table=sets.table, weights=kept[named], total=1.0)
+        part = LabelSets.unchecked(table=sets.table, weights=kept[named], total=1.0)
         labeling[named] = loss._minimise_labelsets(part)
     if others.size:
         p = sets.take(others).marginals()

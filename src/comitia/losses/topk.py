@@ -219,12 +219,13 @@ def weighted_marginals(belief: Relevance, measure: Order, k: int | None = None) 
         weight = 1 / np.maximum(_ideal(depth)[np.minimum(size, depth)], 1.0)
     else:
         weight = 1 / np.maximum(size * (K - size), 1) * (size < K)
-    scaled = LabelSets._trusted(
+    scaled = LabelSets.unchecked(
         table=belief.table,
         weights=belief.weights.multiply(weight[None, :]).tocsr(),
         total=belief.total,
     )
-    return scaled.marginals()
+    marginals: FloatArray = scaled.marginals()
+    return marginals
 
 
 def _ideal(k: int) -> FloatArray:
