@@ -41,6 +41,9 @@ class EMODTClassifier(BootstrapEnsemble):
         Most questions on the way to a leaf; None sets no limit.
     min_impurity_decrease : float, default=0
         Least decrease of the impurity, weighted by the share of the instances, for which a node is split.
+    splitter : {"best", "random"}, default="best"
+        Whether a feature is cut where that is best, or at random: extra-random trees, which differ more from each other
+        and grow faster.
     [[sampling parameters]]
 
     Attributes
@@ -76,6 +79,7 @@ class EMODTClassifier(BootstrapEnsemble):
         min_samples_split: int = 2,
         max_depth: int | None = None,
         min_impurity_decrease: float = 0.0,
+        splitter: Literal["best", "random"] = "best",
         loss: str | Loss | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
@@ -107,6 +111,7 @@ class EMODTClassifier(BootstrapEnsemble):
         self.min_samples_split = min_samples_split
         self.max_depth = max_depth
         self.min_impurity_decrease = min_impurity_decrease
+        self.splitter = splitter
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -134,6 +139,7 @@ class EMODTClassifier(BootstrapEnsemble):
             min_samples_split=self.min_samples_split,
             max_depth=self.max_depth,
             min_impurity_decrease=self.min_impurity_decrease,
+            splitter=self.splitter,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )

@@ -13,6 +13,7 @@ from comitia.learners._tree_split import (
     FEW,
     LARGE_NODE,
     MISSING_FIRST,
+    cut_at_random,
     list_instances,
     new_node,
     sort_few,
@@ -53,6 +54,8 @@ class Limits(NamedTuple):
     min_samples_split: int
     max_depth: int
     min_impurity_decrease: float
+    random_cuts: bool = False
+    """Whether a feature is cut once, at a code drawn from those between its smallest and largest in the node."""
 
 
 class Grown(NamedTuple):
@@ -101,6 +104,8 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
         n = end - start
         here = rows[start:end]
         totals = _enter(node, here, labels, sample_weight)
+        if not limits.random_cuts:
+            _sum_overlaps(node, n)
         tree.n_samples[this] = n
         tree.weight[this] = totals.weight
         spread = max(0.0, totals.label_weight - totals.squares / totals.weight)
@@ -123,6 +128,8 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
         if features.listed:
             for i in range(start, end):
                 place[rows[i]] = i
+        if limits.random_cuts and tree.high[this] >= 0:
+            tree.low[this], tree.high[this] = cut, cut + 1
         tree.feature[this] = f
         tree.missing_left[this] = missing_left if seen else n_left > n - n_left
         _push(stack, n_waiting, start + n_left, end, depth + 1, n_constant, this)
@@ -206,12 +213,16 @@ def _enter(node, rows, labels, sample_weight):  # type: ignore[no-untyped-def]
         squares += node.totals[k] ** 2
         pure &= node.moved[k] == n
         node.number[node.present[k]] = -1
+    return Totals(n_present, node_weight, label_weight, squares, pure)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum_overlaps(node, n):  # type: ignore[no-untyped-def]
     for i in range(n):
         overlap = 0.0
         for t in range(node.starts[i], node.starts[i + 1]):
             overlap += node.totals[node.labels[t]]
         node.overlap[i] = node.weight[i] * overlap
-    return Totals(n_present, node_weight, label_weight, squares, pure)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -248,6 +259,16 @@ def _search(  # type: ignore[no-untyped-def]
             n_tried += 1
             undrawn[j], undrawn[n_undrawn] = undrawn[n_undrawn], f
             missing, common = features.n_values[f], features.common[f]
+            if limits.random_cuts:
+                score, its_cut, first = cut_at_random(
+                    node, n, lowest, highest, missing, _random(state), totals, limits.min_samples_leaf, best
+                )
+                if score > best:
+                    best, best_feature, cut, missing_left = score, f, its_cut, first
+                    for i in range(n):
+                        code = node.code[i]
+                        node.chosen[i] = missing if code == MISSING_FIRST and not first else code
+                continue
             for way in range(4 if highest == missing else 2):
                 m, origin, shift, highest_key = list_instances(node, n, lowest, highest, missing, common, way)
                 if m <= FEW:

@@ -154,6 +154,70 @@ def sweep(node, m, n, totals, min_leaf, best):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def cut_at_random(node, n, lowest, highest, missing, random, totals, min_leaf, best):  # type: ignore[no-untyped-def]
+    """Cut the feature whose codes are in ``node.code`` once, at a code drawn evenly from those between its values.
+
+    Missing values go to the side where they score better.  If all values that are present are equal, the cut is between
+    them and the missing ones.
+
+    Returns
+    -------
+    best : float
+        The score of the cut, or what was given if it is no better.
+    cut : int
+        The largest code that goes left.
+    missing_first : bool
+        Whether missing values go left.
+    """
+    some_missing = highest == missing
+    if some_missing:
+        highest = lowest
+        for i in range(n):
+            if node.code[i] < missing:
+                highest = max(highest, node.code[i])
+    if lowest == highest:
+        return max(best, _score(node, n, highest, totals, min_leaf)), highest, False
+    cut = lowest + np.int64(random % np.uint64(highest - lowest))
+    score = _score(node, n, cut, totals, min_leaf)
+    missing_first = False
+    if some_missing:
+        for i in range(n):
+            if node.code[i] == missing:
+                node.code[i] = MISSING_FIRST
+        other = _score(node, n, cut, totals, min_leaf)
+        missing_first = other > score
+        score = max(score, other)
+    return max(best, score), cut, missing_first
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _score(node, n, cut, totals, min_leaf):  # type: ignore[no-untyped-def]
+    """Return the score of a cut, −1 if a side is too small; costs what the labels of the smaller side do."""
+    m = 0
+    for i in range(n):
+        node.pairs[m] = i
+        node.swap[i - m] = i
+        m += node.code[i] <= cut
+    if m < min_leaf or n - m < min_leaf:
+        return -1.0
+    moved, m = (node.pairs, m) if 2 * m <= n else (node.swap, n - m)
+    for k in range(totals.n_labels):
+        node.moved[k] = 0.0
+    moved_weight = 0.0
+    for j in range(m):
+        i = np.uint64(moved[j])
+        v = node.weight[i]
+        moved_weight += v
+        for t in range(node.starts[i], node.starts[i + np.uint64(1)]):
+            node.moved[node.labels[t]] += v
+    own, other = 0.0, 0.0
+    for k in range(totals.n_labels):
+        own += node.moved[k] ** 2
+        other += (node.totals[k] - node.moved[k]) ** 2
+    return own / moved_weight + other / (totals.weight - moved_weight)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def sort_few(pairs, swap, m):  # type: ignore[no-untyped-def]
     """Sort the first m pairs by counting how many are smaller: O(m²), but without branches."""
     for j in range(m):

@@ -199,6 +199,7 @@ def grow_trees(
     min_samples_split: int = 2,
     max_depth: int | None = None,
     min_impurity_decrease: float = 0.0,
+    splitter: Literal["best", "random"] = "best",
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> list[MultiObjectiveTree]:
@@ -238,6 +239,12 @@ def grow_trees(
     max_depth : int, optional
     min_impurity_decrease : float
         Smallest decrease that a split must bring, weighted by the share of the tree's weight that the node has.
+    splitter : "best" or "random"
+        Whether each feature that is tried is cut where that is best, or once, at random (extra-random trees, Geurts et
+        al. 2006): halfway between two neighbours, drawn evenly, of the values in the training data that lie between its
+        smallest and largest value in the node.  Drawing by rank, not by size, makes a tree the same whatever the scale
+        of its features is.  The best of the features tried is taken in both cases.  A random cut that leaves too few
+        instances on a side is none.
     n_jobs : int, optional
         Number of threads; the trees do not depend on it.
     verbose : int
@@ -252,6 +259,7 @@ def grow_trees(
     ----------
     H. Blockeel, L. De Raedt and J. Ramon, "Top-down induction of clustering trees", ICML 1998.
     D. Kocev, C. Vens, J. Struyf and S. Džeroski, "Ensembles of multi-objective decision trees", ECML 2007.
+    P. Geurts, D. Ernst and L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
 
     Examples
     --------
@@ -277,7 +285,7 @@ def grow_trees(
         min_samples_split=min_samples_split,
         max_depth=max_depth,
         min_impurity_decrease=min_impurity_decrease,
-    )
+    )._replace(random_cuts=_is_random(splitter))
     weights = weight_columns(sample_weight, n, len(seeds))
     features = encode(X)
     jobs = (
@@ -362,6 +370,12 @@ def _grow_tree(
         labelsets=None if labelsets is None else count(np.arange(len(labelsets) + 1), labelsets, n_labelsets),
         n_labelsets=n_labelsets,
     )
+
+
+def _is_random(splitter: str) -> bool:
+    if splitter not in ("best", "random"):
+        raise ComitiaError(f"splitter must be 'best' or 'random'; got {splitter!r}.")
+    return splitter == "random"
 
 
 def _check_trees(trees: Sequence[MultiObjectiveTree]) -> None:
