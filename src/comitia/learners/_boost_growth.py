@@ -1,0 +1,353 @@
+"""Growing one boosted tree, best leaf first, on histograms of sums of integers.
+
+Each instance has a few channels: sketched gradients and, last, its weight, all as integers of 32 bits whose sums over
+any instances fit into 32 bits.  So sums are exact: the histogram of a child is that of its parent less that of its
+sibling, and no result depends on the order of adding.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from comitia.learners._boost_bins import bin_at
+
+BLOCK = 8
+"""Channels are added so many at a time: their number is a multiple of this."""
+
+KEPT_CELLS = 2**26
+"""Histograms of all leaves are kept if they have fewer sums than this together; otherwise each is made anew."""
+
+LEAF = -1
+
+
+class TreeLimits(NamedTuple):
+    """What stops a boosted tree from growing."""
+
+    max_leaves: int
+    max_depth: int
+    min_leaf_weight: float
+    """In the unit of the last channel."""
+    l2: float
+    """Added to the weight of either side, in the same unit."""
+
+
+class Leaves(NamedTuple):
+    """Nodes while a tree grows, in the order of their making."""
+
+    start: Any
+    end: Any
+    depth: Any
+    slot: Any
+    """Where the node's histogram is, −1 if it has none."""
+    gain: Any
+    feature: Any
+    cut: Any
+    """Largest bin that goes left."""
+    missing_left: Any
+    left: Any
+    """Left child, the right one is the next; 0 in a leaf."""
+    totals: Any
+    """Sums of the channels."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyped-def]
+    """Grow a tree on ``rows``, which are put into another order, and the ``chosen`` features.
+
+    Returns
+    -------
+    feature, cut, missing_left, right, gain : arrays over the nodes in preorder
+        ``right`` is the right child; in a leaf, its number.
+    """
+    n_channels = channels.shape[1]
+    nodes = _new_nodes(2 * limits.max_leaves - 1, n_channels)
+    wanted = np.full(len(bins.n_bins), -1, np.int64)
+    width = 0
+    for f in chosen:
+        wanted[f] = width
+        width += bins.starts[f + 1] - bins.starts[f]
+    keep = width * n_channels * limits.max_leaves <= KEPT_CELLS
+    histograms = np.empty((limits.max_leaves if keep else 1, width, n_channels), np.int32)
+    ordered = np.empty((len(rows), n_channels), np.int32)
+    swap = np.empty(len(rows), np.uint32)
+    prefix = np.empty(n_channels)
+
+    nodes.end[0] = len(rows)
+    _sum_channels(channels, rows, nodes.totals[0])
+    if _may_split(nodes, 0, limits):
+        nodes.slot[0] = 0
+        _fill(bins, channels, rows, chosen, wanted, ordered, nodes.totals[0], histograms[0])
+        _search(bins, chosen, wanted, histograms[0], nodes, 0, limits, prefix)
+    n_nodes, n_leaves, n_slots = 1, 1, 1
+    while n_leaves < limits.max_leaves:
+        parent, most = -1, 0.0
+        for node in range(n_nodes):
+            if nodes.left[node] == 0 and nodes.gain[node] > most:
+                parent, most = node, nodes.gain[node]
+        if parent < 0:
+            break
+        here = rows[nodes.start[parent] : nodes.end[parent]]
+        n_left = _divide(bins, here, nodes.feature[parent], nodes.cut[parent], nodes.missing_left[parent], swap)
+        left, right = n_nodes, n_nodes + 1
+        nodes.left[parent] = left
+        nodes.start[left], nodes.end[left] = nodes.start[parent], nodes.start[parent] + n_left
+        nodes.start[right], nodes.end[right] = nodes.end[left], nodes.end[parent]
+        nodes.depth[left] = nodes.depth[right] = nodes.depth[parent] + 1
+        small, large = (left, right) if 2 * n_left <= len(here) else (right, left)
+        few = rows[nodes.start[small] : nodes.end[small]]
+        _sum_channels(channels, few, nodes.totals[small])
+        for c in range(n_channels):
+            nodes.totals[large, c] = nodes.totals[parent, c] - nodes.totals[small, c]
+        n_nodes += 2
+        n_leaves += 1
+        if n_leaves == limits.max_leaves:
+            break
+        try_small, try_large = _may_split(nodes, small, limits), _may_split(nodes, large, limits)
+        if not (try_small or try_large):
+            continue
+        if keep:
+            ours, theirs = histograms[n_slots], histograms[nodes.slot[parent]]
+            _fill(bins, channels, few, chosen, wanted, ordered, nodes.totals[small], ours)
+            if try_small:
+                _search(bins, chosen, wanted, ours, nodes, small, limits, prefix)
+            if try_large:
+                _subtract(theirs.ravel(), ours.ravel())
+                _search(bins, chosen, wanted, theirs, nodes, large, limits, prefix)
+            nodes.slot[small], nodes.slot[large] = n_slots, nodes.slot[parent]
+            n_slots += 1
+        else:
+            for child in (left, right):
+                if _may_split(nodes, child, limits):
+                    its = rows[nodes.start[child] : nodes.end[child]]
+                    _fill(bins, channels, its, chosen, wanted, ordered, nodes.totals[child], histograms[0])
+                    _search(bins, chosen, wanted, histograms[0], nodes, child, limits, prefix)
+    return _in_preorder(nodes, n_nodes)
+
+
+@njit(cache=True, nogil=True)
+def _new_nodes(n, n_channels):  # type: ignore[no-untyped-def]
+    return Leaves(
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.full(n, -1, np.int64),
+        np.zeros(n),
+        np.full(n, LEAF, np.int32),
+        np.zeros(n, np.int32),
+        np.zeros(n, np.bool_),
+        np.zeros(n, np.int64),
+        np.zeros((n, n_channels), np.int32),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _may_split(nodes, node, limits):  # type: ignore[no-untyped-def]
+    weight = nodes.totals[node, -1]
+    n = nodes.end[node] - nodes.start[node]
+    return n >= 2 and weight >= 2 * limits.min_leaf_weight and nodes.depth[node] < limits.max_depth
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum_channels(channels, rows, totals):  # type: ignore[no-untyped-def]
+    for row in rows:
+        for c in range(channels.shape[1]):
+            totals[c] += channels[row, c]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill(bins, channels, rows, chosen, wanted, ordered, totals, histogram):  # type: ignore[no-untyped-def]
+    """Sum the channels of the rows in each bin of the chosen features."""
+    n_channels = channels.shape[1]
+    n_blocks = n_channels // BLOCK
+    histogram[:] = 0
+    sums = histogram.reshape(len(histogram), n_blocks, BLOCK)
+    if bins.listed:
+        blocks = channels.reshape(len(channels), n_blocks, BLOCK)
+        for row in rows:
+            for t in range(bins.row_starts[row], bins.row_starts[row + 1]):
+                at = wanted[bins.row_features[t]]
+                if at >= 0:
+                    for block in range(n_blocks):
+                        _add_block(sums, np.uint64(at + bins.row_bins[t]), blocks, np.uint64(row), np.uint64(block))
+        for f in chosen:
+            _complete(histogram, wanted[f], bins.starts[f + 1] - bins.starts[f], bins.implicit[f], totals)
+        return
+    for i in range(len(rows)):
+        for c in range(n_channels):
+            ordered[i, c] = channels[rows[i], c]
+    blocks = ordered.reshape(len(ordered), n_blocks, BLOCK)
+    for f in chosen:
+        column = bins.by_feature[f * bins.n : (f + 1) * bins.n]
+        of_feature = sums[wanted[f] :]
+        for i in range(len(rows)):
+            b = np.uint64(column[rows[i]])
+            for block in range(n_blocks):
+                _add_block(of_feature, b, blocks, np.uint64(i), np.uint64(block))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _add_block(sums, at, channels, row, block):  # type: ignore[no-untyped-def]
+    """Add eight channels; all are read before any is written, so that they are added at once."""
+    a0, a1 = channels[row, block, 0], channels[row, block, 1]
+    a2, a3 = channels[row, block, 2], channels[row, block, 3]
+    a4, a5 = channels[row, block, 4], channels[row, block, 5]
+    a6, a7 = channels[row, block, 6], channels[row, block, 7]
+    b0, b1, b2, b3 = sums[at, block, 0], sums[at, block, 1], sums[at, block, 2], sums[at, block, 3]
+    b4, b5, b6, b7 = sums[at, block, 4], sums[at, block, 5], sums[at, block, 6], sums[at, block, 7]
+    sums[at, block, 0] = a0 + b0
+    sums[at, block, 1] = a1 + b1
+    sums[at, block, 2] = a2 + b2
+    sums[at, block, 3] = a3 + b3
+    sums[at, block, 4] = a4 + b4
+    sums[at, block, 5] = a5 + b5
+    sums[at, block, 6] = a6 + b6
+    sums[at, block, 7] = a7 + b7
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _complete(histogram, first, n_bins, implicit, totals):  # type: ignore[no-untyped-def]
+    """Give the bin that is not listed what the others of the feature leave of the node's totals."""
+    for c in range(len(totals)):
+        rest = totals[c]
+        for b in range(n_bins):
+            rest -= histogram[first + b, c]
+        histogram[first + implicit, c] += rest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _subtract(of, what):  # type: ignore[no-untyped-def]
+    for t in range(len(of)):
+        of[t] -= what[t]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _search(bins, chosen, wanted, histogram, nodes, node, limits, prefix):  # type: ignore[no-untyped-def]
+    """Find the cut that gains the most: Σ G_L² / (w_L + λ) + Σ G_R² / (w_R + λ) less the same of the whole node."""
+    totals = nodes.totals[node]
+    last = len(totals) - 1
+    weight = np.float64(totals[last])
+    whole = 0.0
+    for c in range(last):
+        whole += np.float64(totals[c]) ** 2
+    whole /= weight + limits.l2
+    best = whole * (1.0 + 1e-9)
+    for f in chosen:
+        n_bins = bins.n_bins[f]
+        of_feature = histogram[wanted[f] : wanted[f] + bins.starts[f + 1] - bins.starts[f]]
+        some_missing = len(of_feature) > n_bins and of_feature[n_bins, last] > 0
+        for way in range(2 if some_missing else 1):
+            moved, missing_left = 0.0, way == 1
+            prefix[:] = 0.0
+            if missing_left:
+                moved = np.float64(of_feature[n_bins, last])
+                for c in range(last):
+                    prefix[c] = of_feature[n_bins, c]
+            previous, pending = -1, -1.0
+            for b in range(n_bins):
+                if of_feature[b, last] == 0:
+                    continue
+                if pending > best:
+                    best = pending
+                    nodes.feature[node], nodes.missing_left[node], nodes.cut[node] = (
+                        f,
+                        missing_left,
+                        (previous + b) // 2,
+                    )
+                previous, pending = b, -1.0
+                moved += of_feature[b, last]
+                rest = weight - moved
+                own, other = _squares(of_feature[b], totals, prefix)
+                if moved >= limits.min_leaf_weight and rest >= limits.min_leaf_weight and rest > 0.0:
+                    pending = own / (moved + limits.l2) + other / (rest + limits.l2)
+            # All that is present on the left, all that is missing on the right.
+            if pending > best:
+                best = pending
+                nodes.feature[node], nodes.missing_left[node], nodes.cut[node] = f, False, n_bins - 1
+    if nodes.feature[node] >= 0:
+        nodes.gain[node] = best - whole
+        _send_missing(bins, wanted, histogram, nodes, node)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _squares(added, totals, prefix):  # type: ignore[no-untyped-def]
+    """Move a bin to the left; return Σ G_L² and Σ G_R²."""
+    own, other = 0.0, 0.0
+    for c in range(len(totals) - 1):
+        left = prefix[c] + added[c]
+        right = totals[c] - left
+        prefix[c] = left
+        own += left * left
+        other += right * right
+    return own, other
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _send_missing(bins, wanted, histogram, nodes, node):  # type: ignore[no-untyped-def]
+    """Send missing values to the heavier side if the node has none for its feature."""
+    f = nodes.feature[node]
+    first, n_bins = wanted[f], bins.n_bins[f]
+    if bins.starts[f + 1] - bins.starts[f] > n_bins and histogram[first + n_bins, -1] > 0:
+        return
+    left = np.int64(0)
+    for b in range(nodes.cut[node] + 1):
+        left += histogram[first + b, -1]
+    nodes.missing_left[node] = 2 * left > nodes.totals[node, -1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _divide(bins, rows, f, cut, missing_left, swap):  # type: ignore[no-untyped-def]
+    """Put the rows that go left first, keeping their order; return how many do."""
+    n_left, n_right, missing = 0, 0, bins.n_bins[f]
+    column = bins.by_feature[f * bins.n : (f + 1) * bins.n]
+    for i in range(len(rows)):
+        row = rows[i]
+        b = bin_at(bins, row, f) if bins.listed else np.int32(column[row])
+        left = missing_left if b == missing else b <= cut
+        rows[n_left] = row
+        swap[n_right] = row
+        n_left += left
+        n_right += not left
+    for i in range(n_right):
+        rows[n_left + i] = swap[i]
+    return n_left
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _in_preorder(nodes, n_nodes):  # type: ignore[no-untyped-def]
+    feature, cut = np.full(n_nodes, LEAF, np.int32), np.zeros(n_nodes, np.int32)
+    missing_left, right = np.zeros(n_nodes, np.bool_), np.zeros(n_nodes, np.int32)
+    gains = np.zeros(n_nodes)
+    stack, parents = np.zeros(n_nodes + 1, np.int64), np.full(n_nodes + 1, -1, np.int64)
+    n_waiting, this, leaf = 1, 0, 0
+    while n_waiting:
+        n_waiting -= 1
+        node, parent = stack[n_waiting], parents[n_waiting]
+        if parent >= 0:
+            right[parent] = this
+        if nodes.left[node]:
+            feature[this], cut[this] = nodes.feature[node], nodes.cut[node]
+            missing_left[this], gains[this] = nodes.missing_left[node], nodes.gain[node]
+            stack[n_waiting], parents[n_waiting] = nodes.left[node] + 1, this
+            stack[n_waiting + 1], parents[n_waiting + 1] = nodes.left[node], -1
+            n_waiting += 2
+        else:
+            right[this] = leaf
+            leaf += 1
+        this += 1
+    return feature, cut, missing_left, right, gains
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def find_leaves(bins, rows, feature, cut, missing_left, right, leaves):  # type: ignore[no-untyped-def]
+    """Fill ``leaves[row]`` with the number of the leaf of each of the rows."""
+    for row in rows:
+        node = 0
+        while feature[node] >= 0:
+            f = feature[node]
+            b = bin_at(bins, row, f)
+            left = missing_left[node] if b == bins.n_bins[f] else b <= cut[node]
+            node = node + 1 if left else right[node]
+        leaves[row] = right[node]
