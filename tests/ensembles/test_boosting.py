@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from tests.ensembles.test_scikit_learn import expected_to_fail
-from tests.learners.tree_twins import make_data
 
 from comitia.ensembles.boosting import EMOBTClassifier
+from tests.ensembles.test_scikit_learn import expected_to_fail
+from tests.learners.tree_twins import make_data
 
 
 @parametrize_with_checks(

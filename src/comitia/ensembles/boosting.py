@@ -34,7 +34,7 @@ class EMOBTClassifier(BootstrapEnsemble):
     learning_rate : float
         Share of Newton's step that each tree takes.
     max_rounds : int
-        Most trees of a sequence.  Without a bootstrap and without ``max_samples`` nothing is unseen: then all are grown.
+        Most trees of a sequence.  Without a bootstrap and without ``max_samples`` nothing is unseen, and all are grown.
     max_leaves, max_depth : int, int or None
         Limits of a tree; the leaf that gains the most is split first.
     min_samples_leaf : float

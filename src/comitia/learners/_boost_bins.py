@@ -6,7 +6,7 @@ over bins are sums of integers, so that both ways give the same trees, bit for b
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -32,7 +32,7 @@ class Bins(NamedTuple):
     row_starts: NDArray[np.int64]
     row_features: NDArray[np.int32]
     row_bins: NDArray[np.uint8]
-    """Instance i has bin ``row_bins[t]`` of feature ``row_features[t]`` for t from ``row_starts[i]`` on; features ascend."""
+    """Instance i has bin ``row_bins[t]`` of feature ``row_features[t]`` for t from ``row_starts[i]`` on, ascending."""
     implicit: NDArray[np.int32]
     """Bin of the cells that are not listed."""
     n_bins: NDArray[np.int32]
@@ -102,7 +102,7 @@ def _count(features: FeatureCodes, f: int, n: int) -> NDArray[np.int64]:
 def spread(counts, max_bins):  # type: ignore[no-untyped-def]
     """Return the bin of each code, and after them that of missing values.
 
-    A code that more than its share of the instances have is alone in its bin; the others are spread evenly.
+    A code that more than twice its share of the instances have is alone in its bin; the others are spread evenly.
     """
     n_codes = len(counts)
     bin_of = np.empty(n_codes + 1, np.uint8)
@@ -111,18 +111,23 @@ def spread(counts, max_bins):  # type: ignore[no-untyped-def]
             bin_of[code] = code
         bin_of[n_codes] = n_codes
         return bin_of
-    # Bins are filled from below; what a heavy code takes, the others need not hold.
-    remaining, n_left = counts.sum(), max_bins
-    current, filled = 0, 0
+    heavy = 2 * counts.sum() / max_bins
+    n_light, n_heavy = 0, 0
+    for count in counts:
+        if count > heavy:
+            n_heavy += 1
+        else:
+            n_light += count
+    # A heavy code takes a bin and may leave the one before it short; there are fewer than max_bins / 2 of them.
+    full = n_light / (max_bins - 2 * n_heavy)
+    current, filled = 0, 0.0
     for code in range(n_codes):
-        fits = filled == 0 or (filled + counts[code] / 2 <= remaining / n_left)
-        if not fits and n_left > 1:
-            remaining -= filled
-            n_left -= 1
+        alone = counts[code] > heavy
+        if filled > 0 and current < max_bins - 1 and (alone or filled + counts[code] / 2 > full):
             current += 1
-            filled = 0
+            filled = 0.0
         bin_of[code] = current
-        filled += counts[code]
+        filled += np.inf if alone else counts[code]
     bin_of[n_codes] = current + 1
     return bin_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -60,10 +60,10 @@ def check_settings(
     if bins > MAX_BINS:
         raise ComitiaError(f"max_bins must be an integer from 2 to {MAX_BINS}; got {max_bins!r}.")
     for name, share in (("learning_rate", learning_rate), ("subsample", subsample)):
-        if not isinstance(share, Real) or not 0 < share <= 1:
+        if not isinstance(share, Real) or not 0 < float(share) <= 1:
             raise ComitiaError(f"{name} must be a number in (0, 1]; got {share!r}.")
     for name, number in (("min_samples_leaf", min_samples_leaf), ("l2", l2)):
-        if not isinstance(number, Real) or not 0 <= number < float("inf"):
+        if not isinstance(number, Real) or not 0 <= float(number) < inf:
             raise ComitiaError(f"{name} must be a number, at least 0; got {number!r}.")
     return Settings(
         float(learning_rate),
@@ -89,7 +89,7 @@ def _integer(name: str, value: Any, least: int) -> int:
 def _n_features(max_features: Any, d: int) -> int:
     if max_features is None:
         return d
-    if isinstance(max_features, Integral) and 1 <= max_features <= d:
+    if isinstance(max_features, Integral) and 1 <= int(max_features) <= d:
         return int(max_features)
     if isinstance(max_features, float) and isfinite(max_features) and 0 < max_features <= 1:
         return min(d, max(FEWEST_FEATURES, int(max_features * d)))
@@ -103,6 +103,6 @@ def _n_outputs(sketch: Any, K: int) -> int:
         return K if K <= SKETCH_ABOVE else SKETCH
     if sketch is None:
         return K
-    if isinstance(sketch, Integral) and sketch >= 1:
+    if isinstance(sketch, Integral) and int(sketch) >= 1:
         return min(int(sketch), K)
     raise ComitiaError(f"sketch must be 'auto', None or a positive number of outputs; got {sketch!r}.")

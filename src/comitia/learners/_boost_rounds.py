@@ -76,6 +76,8 @@ class _Sequence:
 
     def __post_init__(self) -> None:
         n, K = self.Y.shape
+        # Compiled anew for arrays that cannot be written to, which broadcast weights are.
+        self.weight, self.judged = np.array(self.weight), np.array(self.judged)
         self.seen = np.flatnonzero(self.weight > 0).astype(np.uint32)
         self.unseen = np.flatnonzero((self.weight == 0) & (self.judged > 0)).astype(np.uint32)
         self.all = np.concatenate([self.seen, self.unseen])

@@ -205,10 +205,10 @@ def _score(node, n, cut, totals, min_leaf):  # type: ignore[no-untyped-def]
         node.moved[k] = 0.0
     moved_weight = 0.0
     for j in range(m):
-        i = np.uint64(moved[j])
-        v = node.weight[i]
+        instance = np.uint64(moved[j])
+        v = node.weight[instance]
         moved_weight += v
-        for t in range(node.starts[i], node.starts[i + np.uint64(1)]):
+        for t in range(node.starts[instance], node.starts[instance + np.uint64(1)]):
             node.moved[node.labels[t]] += v
     own, other = 0.0, 0.0
     for k in range(totals.n_labels):
