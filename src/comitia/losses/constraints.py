@@ -307,19 +307,28 @@ def _log_odds(p: FloatArray) -> FloatArray:
 
 def _most_gain(gain: FloatArray, rules: Rules, cut: float = 0.0, take_level: bool = False) -> LabelArray:
     """Return the labels of the largest total gain that rules allow; a gain counts as what it is above the cut."""
-    labeling = np.zeros(gain.shape, np.int8)
-    walk = None if rules.greedy else rules.walk
+    if not rules.greedy:
+        assert rules.walk
+        walk, labeling = rules.walk, np.zeros(gain.shape, np.int8)
 
-    def decide(rows: slice) -> None:
-        if walk:
+        def follow(rows: slice) -> None:
             _within.best_walks(gain[rows], *walk, rules.at_least, rules.at_most, labeling[rows])
-        else:
-            _within.best_gains(
-                gain[rows], cut, take_level, rules.group_of, len(rules.exclusive),
-                rules.at_least, rules.at_most, labeling[rows],
-            )  # fmt: skip
 
-    over_slices(decide, len(gain))
+        over_slices(follow, len(gain))
+        return labeling
+    labeling = (gain >= cut if take_level else gain > cut).view(np.int8)
+    # Most answers keep the limits unasked.
+    broken = np.flatnonzero(~rules.allows(labeling))
+    mended, worth = np.zeros((len(broken), gain.shape[1]), np.int8), gain[broken]
+
+    def mend(rows: slice) -> None:
+        _within.best_gains(
+            worth[rows], cut, take_level, rules.group_of, len(rules.exclusive),
+            rules.at_least, rules.at_most, mended[rows],
+        )  # fmt: skip
+
+    over_slices(mend, len(broken))
+    labeling[broken] = mended
     return labeling
 
 
