@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from comitia.ensembles.boosting import EMOBTClassifier
+from comitia import EMOBTClassifier
 from tests.ensembles.test_scikit_learn import expected_to_fail
 from tests.learners.tree_twins import make_data
 

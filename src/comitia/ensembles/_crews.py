@@ -14,6 +14,7 @@ from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows
 from comitia.ensembles._logistic import scaled
+from comitia.learners.boosting import BoostedTrees, predict_boosted
 from comitia.learners.chain_joint import chain_joint
 from comitia.learners.chains import ChainFit, predict_chains
 from comitia.learners.logistic import predict_logistic
@@ -235,6 +236,32 @@ class TreeCrew:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _leaves={})
+
+
+@dataclass(frozen=True)
+class BoostedCrew:
+    """Boosted sequences of trees, asked one after another."""
+
+    models: tuple[BoostedTrees, ...]
+
+    def __post_init__(self) -> None:
+        if not self.models or not all(isinstance(model, BoostedTrees) for model in self.models):
+            raise ComitiaError("models must hold at least one BoostedTrees.")
+        if len({(model.n_features, model.n_labels) for model in self.models}) > 1:
+            raise ComitiaError("models must have been grown on the same features and labels.")
+
+    @property
+    def n_labels(self) -> int:
+        return self.models[0].n_labels
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+        return (Marginals.unchecked(p=p, observed=asked.observed) for p in predict_boosted(self.models, X))
+
+    def joined(self, other: BoostedCrew) -> BoostedCrew:
+        return BoostedCrew(self.models + other.models)
 
 
 @dataclass(frozen=True)

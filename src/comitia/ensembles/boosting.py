@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
 from comitia.aggregation import Aggregation
-from comitia.ensembles._members import Crew
+from comitia.ensembles._crews import BoostedCrew, Crew
+from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.ensembles.bootstrap import BootstrapEnsemble
-from comitia.learners.boosting import BoostedTrees, boost_trees, predict_boosted
+from comitia.learners.boosting import boost_trees
 from comitia.losses import Loss
-from comitia.relevance import Marginals, Pool, Relevance
+from comitia.relevance import Pool, Reading
 
 
+@documented
 class EMOBTClassifier(BootstrapEnsemble):
     """Ensemble of multi-objective boosted trees: each member is a whole boosted sequence, grown on a bootstrap.
 
@@ -29,31 +29,36 @@ class EMOBTClassifier(BootstrapEnsemble):
 
     Parameters
     ----------
-    n_estimators : int
+    n_estimators : int, default=10
         Number of boosted sequences.
-    learning_rate : float
+    learning_rate : float, default=0.1
         Share of Newton's step that each tree takes.
-    max_rounds : int
+    max_rounds : int, default=500
         Most trees of a sequence.  Without a bootstrap and without ``max_samples`` nothing is unseen, and all are grown.
-    max_leaves, max_depth : int, int or None
-        Limits of a tree; the leaf that gains the most is split first.
-    min_samples_leaf : float
+    max_leaves : int, default=15
+        Most leaves of a tree; the leaf that gains the most is split first.
+    max_depth : int or None, default=None
+        Most questions on the way to a leaf; None sets no limit.
+    min_samples_leaf : float, default=3
         Fewest instances in a leaf, one that was drawn twice counting twice.
-    l2 : float
+    l2 : float, default=3
         Penalty on the values of leaves.
-    max_features : int, float or None
+    max_features : int, float or None, default=0.2
         Features that each tree is grown on: a number, a share (but five at least), or all.
-    subsample : float
+    subsample : float, default=0.6
         Share of a member's instances that decide on the splits of each tree.
-    max_bins : int
+    max_bins : int, default=32
         Most bins that the values of a feature are put into.
-    sketch : "auto", int or None
+    sketch : "auto", int or None, default="auto"
         Outputs that the gradients of all labels are projected to before a tree is grown; ``None`` for all labels,
         ``"auto"`` for 15 if there are more than 23.
-    patience : int
+    patience : int, default=25
         A sequence ends after so many trees that did not lower the loss of unseen instances.
-    loss, aggregation, pool, bootstrap, max_samples, oob_score, n_jobs, random_state, warm_start, verbose
-        As in :class:`EBRClassifier`.
+    [[sampling parameters]]
+
+    Attributes
+    ----------
+    [[sampling attributes]]
 
     See Also
     --------
@@ -67,13 +72,14 @@ class EMOBTClassifier(BootstrapEnsemble):
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
-    >>> from comitia.ensembles.boosting import EMOBTClassifier
+    >>> from comitia import EMOBTClassifier
     >>> X, Y = make_multilabel_classification(random_state=0)
     >>> ensemble = EMOBTClassifier(n_estimators=3, loss="f1", random_state=0).fit(X, Y)
     >>> ensemble.predict(X[:2]).shape
     (2, 5)
     """
 
+    title: ClassVar[str] = "EMOBT"
     _nominal = "ordinal"
 
     def __init__(
@@ -94,6 +100,7 @@ class EMOBTClassifier(BootstrapEnsemble):
         loss: str | Loss | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -107,6 +114,7 @@ class EMOBTClassifier(BootstrapEnsemble):
             loss=loss,
             aggregation=aggregation,
             pool=pool,
+            reading=reading,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,
@@ -132,6 +140,10 @@ class EMOBTClassifier(BootstrapEnsemble):
         """Mean share of each feature in what the splits of a member gain."""
         check_is_fitted(self, "members_")
         return np.asarray(np.mean([model.feature_importances_ for model in self.members_.models], axis=0))
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), BoostedCrew)
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         models = boost_trees(
@@ -166,31 +178,3 @@ class EMOBTClassifier(BootstrapEnsemble):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-@dataclass(frozen=True)
-class BoostedCrew:
-    """Boosted sequences, asked one after another."""
-
-    models: tuple[BoostedTrees, ...]
-
-    def __len__(self) -> int:
-        return len(self.models)
-
-    def relevances(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
-        if joint:
-            raise ComitiaError(
-                "boosted trees give marginals, not labelset distributions: 'ctp-joint' needs an ensemble of trees"
-                " (EMODTClassifier)."
-            )
-        if X.shape[0] == 0:
-            return (Marginals(np.empty((0, model.n_labels))) for model in self.models)
-        return (Marginals(p) for p in predict_boosted(self.models, X))
-
-    def joined(self, other: BoostedCrew) -> BoostedCrew:
-        return BoostedCrew(self.models + other.models)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        for model in self.models:
-            model.check()

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from comitia._arrays import check_count, check_form
 from comitia._errors import ComitiaError
 from comitia._threads import over_slices
 from comitia.learners._boost_bins import bin_features
@@ -21,6 +22,8 @@ from comitia.learners._tree_codes import encode
 from comitia.learners._tree_input import check_features, check_seeds, check_sparse_labels, weight_columns
 
 __all__ = ["BoostedTrees", "boost_trees", "predict_boosted"]
+
+_PER_NODE = {"threshold": np.float64, "right": np.int32, "missing_left": np.bool_, "gain": np.float64}
 
 _ROWS_AT_ONCE = 256
 """Instances that pass all trees before the next do: their scores stay in the cache."""
@@ -84,17 +87,24 @@ class BoostedTrees:
         total = importances.sum()
         return np.asarray(importances / total if total > 0 else importances)
 
-    def check(self) -> None:
-        """Raise ValueError unless the arrays are trees: compiled loops follow them without looking again.
+    def __post_init__(self) -> None:
+        """Raise ComitiaError unless the arrays are trees: compiled loops follow them without looking again."""
+        check_count("the number of features of boosted trees", self.n_features, least=1)
+        check_count("the number of labels of boosted trees", self.n_labels, least=1)
+        check_form("feature", self.feature, np.int32, (None,))
+        for name, dtype in _PER_NODE.items():
+            check_form(name, getattr(self, name), dtype, self.feature.shape)
+        for name in ("tree_starts", "leaf_starts"):
+            check_form(name, getattr(self, name), np.int64, (None,))
+        check_form("base", self.base, np.float64, (self.n_labels,))
+        check_form("values", self.values, np.float32, (None, self.n_labels))
+        check_form("losses", self.losses, np.float64, (None,))
+        if not np.isfinite(self.values).all() or np.isnan(self.base).any():
+            raise ComitiaError("the values of leaves must be finite.")
+        self._check_nodes()
 
-        A sequence that was fitted here is sound; this is for sequences that come from a file.
-        """
+    def _check_nodes(self) -> None:
         n_nodes, n_leaves = len(self.feature), len(self.values)
-        per_node = (self.threshold, self.right, self.missing_left, self.gain)
-        if self.base.shape != (self.n_labels,) or self.values.shape != (n_leaves, self.n_labels):
-            raise ComitiaError(f"the values of boosted trees must have {self.n_labels} columns, one a label.")
-        if any(array.shape != (n_nodes,) for array in per_node):
-            raise ComitiaError("the arrays of boosted trees must have one entry for each node.")
         for starts, end in ((self.tree_starts, n_nodes), (self.leaf_starts, n_leaves)):
             if len(starts) != self.n_rounds + 1 or starts[0] != 0 or starts[-1] != end or (np.diff(starts) < 1).any():
                 raise ComitiaError("the trees of a boosted sequence must follow each other without a gap.")
