@@ -1,8 +1,9 @@
-"""Reports of a run: tables to paste, figures to print, one page to look at."""
+"""Results of comparisons: what to use, tables to paste, figures to print, one page to look at."""
 
-from comitia.report.answers import Answer, answers
-from comitia.report.run import Run
-from comitia.report.tables import ComparisonTable, comparison_table
-from comitia.report.write import write_report
+from comitia.report.answers import Answer
+from comitia.report.digits import SevenSegments
+from comitia.report.paper import read_paper
+from comitia.report.recommendation import Recommendation, Setting
+from comitia.report.results import Results
 
-__all__ = ["Answer", "ComparisonTable", "Run", "answers", "comparison_table", "write_report"]
+__all__ = ["Answer", "Recommendation", "Results", "Setting", "SevenSegments", "read_paper"]

@@ -1,18 +1,16 @@
 """Which aggregation to use for a loss, by how much it is better, and whether that could be chance; in words."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from comitia import statistics
-from comitia.report.blocks import Block, blocks
-from comitia.report.presentation import Measure, title
-
-__all__ = ["Answer", "answers"]
-
-LEVEL = 0.05
+from comitia.report.blocks import LEVEL, Block
+from comitia.report.vocabulary import Measure, title
+from comitia.report.words import listed
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Answer:
     text: str
 
 
-def answers(rows: pd.DataFrame, sizes: Mapping[str, int] | None = None) -> list[Answer]:
-    """Answer for each ensemble and loss.
+def answers(blocks: Iterable[Block], sizes: Mapping[str, int] | None = None) -> list[Answer]:
+    """Answer for each ensemble and loss, that is for each block.
 
     Over several datasets the aggregations are compared by Friedman's and Nemenyi's tests.  On a single one they are
     compared across its folds, by the corrected resampled t-test with Holm's correction: that speaks about this
@@ -58,21 +56,18 @@ def answers(rows: pd.DataFrame, sizes: Mapping[str, int] | None = None) -> list[
 
     Parameters
     ----------
-    rows : DataFrame
-        Result rows; see `comitia.report.blocks.blocks`.
+    blocks : iterable of Block
+        Results; see `comitia.report.blocks.blocks`.
     sizes : mapping of str to int, optional
         Number of instances of each dataset.  Where it is not given, the folds of a repeat are taken to cover it.
     """
-    found = []
-    for block in blocks(rows):
-        if len(block.methods) == 1:
-            found.append(_alone(block))
-        elif block.complete.sum() > 1:
-            found.append(_over_datasets(block))
-        else:
-            share = _test_share(rows, block, sizes or {})
-            found.append(_across_folds(block, share))
-    return found
+    return [_answer_of(block, sizes or {}) for block in blocks]
+
+
+def _answer_of(block: Block, sizes: Mapping[str, int]) -> Answer:
+    if len(block.methods) == 1:
+        return _alone(block)
+    return _over_datasets(block) if block.complete.sum() > 1 else _across_folds(block, sizes)
 
 
 def _alone(block: Block) -> Answer:
@@ -80,7 +75,7 @@ def _alone(block: Block) -> Answer:
     others = [title(name) for name in block.same]
     text = f"{title(method)} scores {block.measure.title} {np.nanmean(block.values):.2f} %."
     if others:
-        text += f" {_listed(others)} did the same in every fold: any of them will do."
+        text += f" {listed(others)} did the same in every fold: any of them will do."
     return Answer(block.ensemble, block.measure, method, (), (), None, "", text)
 
 
@@ -91,8 +86,7 @@ def _over_datasets(block: Block) -> Answer:
     order = _ranking(block, means)
     best, others = order[0], order[1:]
     friedman = block.friedman
-    differ = friedman is None or friedman.p_value < LEVEL
-    beaten = [i for i in others if differ and result.p_values[best, i] < LEVEL]
+    beaten = [i for i in others if block.differ and result.p_values[best, i] < LEVEL]
     datasets = int(block.complete.sum())
     first = (
         f"{title(block.methods[best])} has the best average rank ({result.average_ranks[best]:.2f} of "
@@ -122,13 +116,13 @@ def _friedman_sentence(block: Block, others: Sequence[int], beaten: Sequence[int
         )
     text = (
         f"The aggregations differ (Friedman, {_p(p_value)}); it is significantly better than "
-        f"{_listed([title(block.methods[i]) for i in beaten])}"
+        f"{listed([title(block.methods[i]) for i in beaten])}"
     )
     rest = [title(block.methods[i]) for i in others if i not in beaten]
-    return text + (f", not than {_listed(rest, 'or')}" if rest else "") + f" (Nemenyi, α\u00a0=\u00a0{LEVEL})."
+    return text + (f", not than {listed(rest, 'or')}" if rest else "") + f" (Nemenyi, α\u00a0=\u00a0{LEVEL})."
 
 
-def _across_folds(block: Block, share: float) -> Answer:
+def _across_folds(block: Block, sizes: Mapping[str, int]) -> Answer:
     # At most one dataset is complete here; where none is, the one with the most methods still says something.
     row = int(np.isfinite(block.values).sum(axis=1).argmax())
     name = block.datasets[row]
@@ -143,14 +137,16 @@ def _across_folds(block: Block, share: float) -> Answer:
         why = "One fold says nothing about chance." if others else "There is nothing to compare it with."
         return _answer(block, best, others, [], None, "", f"{first} {why}")
     sign = 1 if block.measure.higher_is_better else -1
+    of_a_fold, of_all_folds = block.tested[name]
+    share = of_a_fold / sizes.get(name, of_all_folds)
     tests = [statistics.corrected_t_test(sign * (folds[:, best] - folds[:, i]), share) for i in others]
     p_values = statistics.holm([test.p_value for test in tests])
     beaten = [i for i, p, test in zip(others, p_values, tests, strict=True) if p < LEVEL and test.statistic > 0]
     p_value = float(p_values[0])
     rest = [title(block.methods[i]) for i in others if i not in beaten]
     if beaten:
-        second = f"It is significantly better than {_listed([title(block.methods[i]) for i in beaten])}"
-        second += f", not than {_listed(rest, 'or')}" if rest else ""
+        second = f"It is significantly better than {listed([title(block.methods[i]) for i in beaten])}"
+        second += f", not than {listed(rest, 'or')}" if rest else ""
     else:
         second = "That could be chance: it is not significantly better than any other"
     second += (
@@ -172,7 +168,7 @@ def _answer(
 ) -> Answer:
     same = [title(method) for method, twin in block.same.items() if twin == block.methods[best]]
     if same:
-        text += f" {_listed(same)} did the same in every fold."
+        text += f" {listed(same)} did the same in every fold."
     better_than = tuple(block.methods[i] for i in beaten)
     undecided = tuple(block.methods[i] for i in others if i not in beaten)
     return Answer(block.ensemble, block.measure, block.methods[best], better_than, undecided, p_value, test, text)
@@ -202,19 +198,5 @@ def _margin(block: Block, means: np.ndarray, best: int, other: int) -> str:
     return f"{abs(points):.2f} points {'better' if points > 0 else 'worse'} than"
 
 
-def _test_share(rows: pd.DataFrame, block: Block, sizes: Mapping[str, int]) -> float:
-    """Find which share of a block's dataset a fold tests on."""
-    row = int(np.isfinite(block.values).sum(axis=1).argmax())
-    name = block.datasets[row]
-    cells = rows[(rows["dataset"] == name) & (rows["ensemble"] == block.ensemble)]
-    tested = cells.drop_duplicates(["repeat", "fold"]).groupby("repeat")["n_test"]
-    n = sizes.get(name, float(tested.sum().max()))
-    return float(tested.mean().mean() / n)
-
-
 def _p(p_value: float) -> str:
     return "p\u00a0<\u00a00.001" if p_value < 0.001 else f"p\u00a0=\u00a0{p_value:.{3 if p_value < 0.1 else 2}f}"
-
-
-def _listed(names: Sequence[str], word: str = "and") -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

@@ -1,5 +1,7 @@
 """Result rows of one ensemble under one loss, gathered into the numbers that tables, figures and answers show."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,17 +13,35 @@ from numpy.typing import NDArray
 
 from comitia import statistics
 from comitia._errors import ComitiaError
-from comitia.report.presentation import Measure, in_order, measure, method_name
-
-__all__ = ["DECIMALS", "ROW_COLUMNS", "Block", "blocks", "checked_rows", "chosen", "curve"]
+from comitia._rows import ROW_COLUMNS, ROW_KEY
+from comitia.report.vocabulary import Measure, in_order, measure, method_name
+from comitia.report.words import DECIMALS
 
 Floats = NDArray[np.float64]
 
-ROW_COLUMNS = ("dataset", "ensemble", "repeat", "fold", "loss", "aggregation", "pool", "size", "value", "n_test")
-_KEY = ["dataset", "ensemble", "repeat", "fold", "loss", "aggregation", "pool", "size"]
+LEVEL = 0.05
+"""Of every test of a report."""
 
-# Values are ranked as they are printed, so that a reader finds the ranks in the table and noise decides no tie.
-DECIMALS = 2
+
+@dataclass(frozen=True)
+class Beside:
+    """A mean over the datasets that the paper has as well, in percent, beside the paper's.
+
+    Attributes
+    ----------
+    ours, published : float
+        The two means.
+    error : float
+        The standard error of ours, over folds.
+    """
+
+    ours: float
+    published: float
+    error: float
+
+    @property
+    def difference(self) -> float:
+        return self.ours - self.published
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +62,8 @@ class Block:
         Aggregations left out of ``methods``, each with the one it equals in every fold of every dataset.
     folds : mapping of str to ndarray of shape (folds, methods)
         For each dataset, percent in each fold; NaN in the column of an aggregation without results there.
+    tested : mapping of str to (float, float)
+        For each dataset, the instances that a fold tests on, on average, and those of all folds of a repeat.
     paper : ndarray of shape (datasets, methods), optional
         Published percentages; NaN where there is none.
     """
@@ -52,6 +74,7 @@ class Block:
     methods: tuple[str, ...]
     same: Mapping[str, str]
     folds: Mapping[str, Floats]
+    tested: Mapping[str, tuple[float, float]]
     paper: Floats | None = None
 
     @property
@@ -66,6 +89,12 @@ class Block:
     def values(self) -> Floats:
         """Mean over the folds, in percent: (datasets, methods)."""
         return np.array([fold.mean(axis=0) for fold in self.folds.values()])
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean over the datasets that have all methods, or over those there are: (methods,)."""
+        complete = self.values[self.complete] if self.complete.any() else self.values
+        return np.asarray(np.nanmean(complete, axis=0))
 
     @cached_property
     def errors(self) -> Floats:
@@ -121,6 +150,11 @@ class Block:
             return None
         return statistics.friedman(self.printed[self.complete])
 
+    @property
+    def differ(self) -> bool:
+        """Whether pairs may be told apart: Friedman's test finds a difference, or there is none to ask."""
+        return self.friedman is None or self.friedman.p_value < LEVEL
+
     @cached_property
     def regret(self) -> Floats:
         """Points by which each value is worse than the dataset's best: (datasets, methods)."""
@@ -131,6 +165,18 @@ class Block:
     def index(self, method: str) -> int:
         """Find the column of a method, or of the one it equals."""
         return self.methods.index(self.same.get(method, method))
+
+    def beside_paper(self, method: str) -> Beside | None:
+        """Set a method's mean beside the paper's; None where the paper has none."""
+        if self.paper is None:
+            return None
+        ours, published = self.values[:, self.index(method)], self.paper[:, self.index(method)]
+        both = np.isfinite(published) & np.isfinite(ours)
+        if not both.any():
+            return None
+        errors = np.nan_to_num(self.errors[both, self.index(method)])
+        error = float(np.sqrt((errors**2).sum()) / both.sum())
+        return Beside(float(ours[both].mean()), float(published[both].mean()), error)
 
 
 def blocks(
@@ -146,7 +192,7 @@ def blocks(
     Parameters
     ----------
     rows : DataFrame
-        One row for each dataset, ensemble, repeat, fold, loss, aggregation, pool and size; see `ROW_COLUMNS`.
+        One row for each dataset, ensemble, repeat, fold, loss, aggregation, pool and size; see `comitia._rows.Row`.
     ensembles, losses, aggregations : sequence of str, optional
         Only these; ranks are among these aggregations.  All by default.
     paper : DataFrame, optional
@@ -157,7 +203,7 @@ def blocks(
     list of Block
         Ordered by ensemble as they come, then by loss.
     """
-    rows = checked_rows(rows)
+    rows = rows if "method" in rows else checked_rows(rows)
     if aggregations is not None:
         rows = rows[rows["aggregation"].isin(chosen("aggregation", aggregations, rows))]
     names = rows["ensemble"].unique() if ensembles is None else chosen("ensemble", ensembles, rows)
@@ -191,7 +237,7 @@ def checked_rows(rows: pd.DataFrame) -> pd.DataFrame:
     if outside.any():
         row = rows[outside].iloc[0]
         raise ComitiaError(f"value {row['value']} in row {_described(row)}: expected a loss from 0 to 1")
-    double = rows.duplicated(_KEY)
+    double = rows.duplicated(list(ROW_KEY))
     if double.any():
         raise ComitiaError(f"rows hold {_described(rows[double].iloc[0])} more than once")
     pools = rows["pool"].fillna("").astype(str)
@@ -228,7 +274,7 @@ def _common_size(ensemble: str, rows: pd.DataFrame) -> int:
 
 def _block(ensemble: str, shown: Measure, size: int, rows: pd.DataFrame, paper: pd.DataFrame | None) -> Block:
     methods = in_order(rows["method"])
-    folds = {}
+    folds, tested = {}, {}
     for name, of_dataset in rows.groupby("dataset", sort=False):
         table = of_dataset.pivot(index=["repeat", "fold"], columns="method", values="value").reindex(columns=methods)
         partly = table.isna().any() & table.notna().any()
@@ -239,6 +285,8 @@ def _block(ensemble: str, shown: Measure, size: int, rows: pd.DataFrame, paper: 
                 f"have: expected the same {len(table)} folds for all"
             )
         folds[str(name)] = shown.shown(table.to_numpy(dtype=np.float64))
+        tests = of_dataset.drop_duplicates(["repeat", "fold"]).groupby("repeat")["n_test"]
+        tested[str(name)] = (float(tests.mean().mean()), float(tests.sum().max()))
     kept, same = _distinct(methods, list(folds.values()))
     columns = [methods.index(method) for method in kept]
     return Block(
@@ -248,6 +296,7 @@ def _block(ensemble: str, shown: Measure, size: int, rows: pd.DataFrame, paper: 
         tuple(kept),
         same,
         {name: fold[:, columns] for name, fold in folds.items()},
+        tested,
         None if paper is None else _published(paper, ensemble, shown, list(folds), kept),
     )
 
@@ -276,4 +325,4 @@ def _published(
 
 
 def _described(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{column} {row[column]!r}" for column in _KEY)
+    return ", ".join(f"{column} {row[column]!r}" for column in ROW_KEY)

@@ -1,4 +1,6 @@
-"""Comparison tables written as LaTeX, Markdown, HTML and CSV; names are escaped for each."""
+"""Comparison tables written as text, LaTeX, Markdown, HTML and CSV; names are escaped for each."""
+
+from __future__ import annotations
 
 import csv as csv_module
 import io
@@ -7,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from comitia.report.blocks import DECIMALS
-from comitia.report.presentation import title
+from comitia.report.text import text_table
+from comitia.report.vocabulary import Measure, title
+from comitia.report.words import DECIMALS, markdown_table, number, signed
 
 if TYPE_CHECKING:
+    from comitia.report.blocks import Block
     from comitia.report.tables import Cell, ComparisonTable, Line
-
-__all__ = ["csv", "html", "latex", "markdown"]
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -42,7 +44,15 @@ _CSV_COLUMNS = (
 )
 
 
-def latex(table: "ComparisonTable", *, errors: bool) -> str:
+def text(table: ComparisonTable) -> str:
+    """Write a small table for each loss, as a terminal shows it."""
+    by_measure = {
+        block.measure: [one for one in table.blocks if one.measure == block.measure] for block in table.blocks
+    }
+    return "\n\n".join(f"{measure.heading}\n{text_table(found)}" for measure, found in by_measure.items())
+
+
+def latex(table: ComparisonTable, *, errors: bool) -> str:
     """Write a ``tabular`` of booktabs; differences to the paper stand above the line, errors below it."""
     datasets = table.datasets
     average = table.has_average_ranks
@@ -50,7 +60,7 @@ def latex(table: "ComparisonTable", *, errors: bool) -> str:
     lines = [
         r"% needs \usepackage{booktabs}; values in percent, rank small beside the value"
         + (", standard error below" if errors else "")
-        + (", difference to the paper above" if _has_paper(table) else ""),
+        + (", difference to the paper above" if table.has_paper else ""),
         r"\begin{tabular}{@{}l" + r"r@{\,}l" * len(datasets) + "r" * average + "@{}}",
         r"\toprule",
         " & ".join(
@@ -71,7 +81,7 @@ def latex(table: "ComparisonTable", *, errors: bool) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def _latex_line(line: "Line", columns: int, average: bool, errors: bool) -> str:
+def _latex_line(line: Line, columns: int, average: bool, errors: bool) -> str:
     name = _in_latex(title(line.method))
     if line.same_as is not None:
         same = _in_latex(title(line.same_as))
@@ -81,25 +91,25 @@ def _latex_line(line: "Line", columns: int, average: bool, errors: bool) -> str:
         if cell is None:
             parts += ["--", ""]
             continue
-        value = _number(cell.value)
+        value = number(cell.value)
         value = rf"\mathbf{{{value}}}" if cell.best else value
         if errors and cell.error is not None:
-            value += rf"_{{\pm {_number(cell.error)}}}"
+            value += rf"_{{\pm {number(cell.error)}}}"
         if cell.difference is not None:
-            value += rf"^{{{_signed(cell)}}}"
+            value += rf"^{{{_difference(cell)}}}"
         parts += [f"${value}$", "" if cell.rank is None else rf"$\scriptstyle {_rank(cell.rank)}$"]
     if average:
-        rank = "--" if line.average_rank is None else _number(line.average_rank)
+        rank = "--" if line.average_rank is None else number(line.average_rank)
         parts.append(rf"\textbf{{{rank}}}" if line.best else rank)
     return " & ".join(parts) + r" \\"
 
 
-def markdown(table: "ComparisonTable", *, errors: bool) -> str:
+def markdown(table: ComparisonTable, *, errors: bool) -> str:
     """Write a Markdown table; ranks are superscripts, differences to the paper stand in brackets."""
     datasets = table.datasets
     heads = ["Ensemble", "Measure (%)", "Aggregation", *map(_in_markdown, datasets)]
     heads += ["Avg. rank"] * table.has_average_ranks
-    lines = [_markdown_row(heads), _markdown_row(["---"] * 3 + ["--:"] * (len(heads) - 3))]
+    lines = []
     for line in table.lines():
         parts = [title(line.ensemble), f"{line.measure.title} {line.measure.arrow}", title(line.method)]
         parts = [_in_markdown(part) for part in parts]
@@ -109,31 +119,27 @@ def markdown(table: "ComparisonTable", *, errors: bool) -> str:
         else:
             parts += [_markdown_cell(cell, errors) for cell in line.cells]
             if table.has_average_ranks:
-                rank = "–" if line.average_rank is None else _number(line.average_rank)
+                rank = "–" if line.average_rank is None else number(line.average_rank)
                 parts.append(f"**{rank}**" if line.best else rank)
-        lines.append(_markdown_row(parts))
-    return "\n".join([*lines, ""])
+        lines.append(parts)
+    return markdown_table(heads, lines, numbers=len(heads) - 3) + "\n"
 
 
-def _markdown_cell(cell: "Cell | None", errors: bool) -> str:
+def _markdown_cell(cell: Cell | None, errors: bool) -> str:
     if cell is None:
         return "–"
-    text = f"**{_number(cell.value)}**" if cell.best else _number(cell.value)
+    text = f"**{number(cell.value)}**" if cell.best else number(cell.value)
     if errors and cell.error is not None:
-        text += f" ± {_number(cell.error)}"
+        text += f" ± {number(cell.error)}"
     if cell.rank is not None:
         text += f" <sup>{_rank(cell.rank)}</sup>"
     if cell.difference is not None:
-        text += f" ({_signed(cell)})"
+        text += f" ({_difference(cell)})"
     return text
 
 
-def _markdown_row(parts: list[str]) -> str:
-    return "| " + " | ".join(parts) + " |"
-
-
-def html(table: "ComparisonTable", *, caption: str) -> str:
-    """Write an HTML table whose headings are buttons to sort by and whose cells carry their numbers in full."""
+def html(table: ComparisonTable, *, caption: str, buttons: bool) -> str:
+    """Write an HTML table whose headings can be buttons to sort by and whose cells carry their numbers in full."""
     several = len({block.ensemble for block in table.blocks}) > 1
     measures = len({block.measure for block in table.blocks}) > 1
     heads = ["Ensemble"] * several + ["Measure"] * measures + ["Aggregation"]
@@ -145,14 +151,15 @@ def html(table: "ComparisonTable", *, caption: str) -> str:
     out.append(Markup("<thead><tr>"))
     for position, head in enumerate(heads):
         kind = "name" if position < names else "number"
-        out.append(Markup('<th scope="col" class="{}"><button type="button">{}</button></th>').format(kind, head))
+        text = Markup('<button type="button">{}</button>').format(head) if buttons else head
+        out.append(Markup('<th scope="col" class="{}">{}</th>').format(kind, text))
     out.append(Markup("</tr></thead><tbody>"))
     out += [_html_line(line, several, measures, table.has_average_ranks) for line in table.lines()]
     out.append(Markup("</tbody></table>"))
     return str(Markup("\n").join(out))
 
 
-def _html_line(line: "Line", several: bool, measures: bool, average: bool) -> Markup:
+def _html_line(line: Line, several: bool, measures: bool, average: bool) -> Markup:
     row = Markup('<tr data-ensemble="{}" data-loss="{}" data-method="{}"{}>').format(
         line.ensemble, line.measure.loss, line.method, Markup(' class="same"' if line.same_as else "")
     )
@@ -169,29 +176,29 @@ def _html_line(line: "Line", several: bool, measures: bool, average: bool) -> Ma
             row += Markup('<td class="number missing">–</td>')
         else:
             row += Markup('<td class="number{}" data-value="{}"><span class="value">{}</span></td>').format(
-                " best" if line.best else "", repr(line.average_rank), _number(line.average_rank)
+                " best" if line.best else "", repr(line.average_rank), number(line.average_rank)
             )
     return row + Markup("</tr>")
 
 
-def _html_cell(cell: "Cell | None", with_rank: bool) -> Markup:
+def _html_cell(cell: Cell | None, with_rank: bool) -> Markup:
     if cell is None:
         return Markup('<td class="number missing">–</td>')
     text = Markup('<td class="number{}" data-value="{}"><span class="value">{}</span>').format(
-        " best" if cell.best and with_rank else "", repr(cell.value), _number(cell.value)
+        " best" if cell.best and with_rank else "", repr(cell.value), number(cell.value)
     )
     if with_rank and cell.rank is not None:
         text += Markup('<span class="rank"><span class="unseen">, rank </span>{}</span>').format(_rank(cell.rank))
     if cell.error is not None:
-        text += Markup('<span class="error" data-value="{}">± {}</span>').format(repr(cell.error), _number(cell.error))
+        text += Markup('<span class="error" data-value="{}">± {}</span>').format(repr(cell.error), number(cell.error))
     if cell.difference is not None:
         text += Markup('<span class="difference" title="difference to the paper">{}</span>').format(
-            _signed(cell).replace("-", "−")
+            _difference(cell).replace("-", "−")
         )
     return text + Markup("</td>")
 
 
-def csv(table: "ComparisonTable") -> str:
+def csv(table: ComparisonTable) -> str:
     """Write a line for each value."""
     out = io.StringIO()
     writer = csv_module.writer(out, lineterminator="\n")
@@ -206,21 +213,13 @@ def csv(table: "ComparisonTable") -> str:
     return out.getvalue()
 
 
-def _number(value: float) -> str:
-    return f"{round(value, DECIMALS):.{DECIMALS}f}"
-
-
-def _signed(cell: "Cell") -> str:
-    difference = round(cell.value, DECIMALS) - (cell.published or 0.0)
-    return f"{round(difference, DECIMALS) + 0.0:+.{DECIMALS}f}"
+def _difference(cell: Cell) -> str:
+    """Write the difference of the values as they are printed."""
+    return signed(round(cell.value, DECIMALS) - (cell.published or 0.0))
 
 
 def _rank(rank: float) -> str:
     return f"{round(rank, DECIMALS):g}"
-
-
-def _has_paper(table: "ComparisonTable") -> bool:
-    return any(block.paper is not None for block in table.blocks)
 
 
 def _in_latex(text: str) -> str:

@@ -3,20 +3,23 @@
 Blocks have what `Block` has; numbers that do not exist are None.  The page draws them with Plotly.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from comitia.report.blocks import Block, blocks, checked_rows, curve
-from comitia.report.presentation import in_order, measure, style, title
-from comitia.report.run import Run
+from comitia.report.blocks import Block, curve
+from comitia.report.presentation import style
+from comitia.report.vocabulary import in_order, measure, title
 
-__all__ = ["figure_data"]
+if TYPE_CHECKING:
+    from comitia.report.results import Results
 
 
-def figure_data(run: Run) -> dict[str, Any]:
+def figure_data(results: Results) -> dict[str, Any]:
     """Gather what the page draws.
 
     Returns
@@ -26,25 +29,24 @@ def figure_data(run: Run) -> dict[str, Any]:
         each ensemble under each loss; ``curves`` the means over ensemble sizes, if there are several; ``labels`` the
         frequencies of each dataset's labels.
     """
-    rows = checked_rows(run.rows)
-    found = blocks(rows)
+    rows = results.checked_rows
     methods = in_order(rows["method"])
-    losses = in_order(rows["loss"])
     return {
         "methods": [_method(name, methods) for name in methods],
         "measures": [
-            {"loss": loss, "title": measure(loss).title, "higher": measure(loss).higher_is_better} for loss in losses
+            {"loss": one.loss, "title": one.title, "higher": one.higher_is_better}
+            for one in map(measure, results.losses)
         ],
-        "ensembles": [{"name": name, "title": title(name)} for name in rows["ensemble"].unique()],
-        "datasets": list(rows["dataset"].unique()),
-        "blocks": [_block(block) for block in found],
-        "curves": _curves(rows, run.published(curves=True)),
+        "ensembles": [{"name": name, "title": title(name)} for name in results.ensemble_names],
+        "datasets": results.dataset_names,
+        "blocks": [_block(block) for block in results.blocks],
+        "curves": _curves(rows, results.published(curves=True)),
         "labels": {
             str(dataset["name"]): {
                 "names": [str(name) for name in dataset.get("label_names", ())],
                 "frequencies": _plain(np.asarray(dataset.get("label_frequencies", ()), dtype=np.float64)),
             }
-            for dataset in run.datasets
+            for dataset in results.datasets
         },
     }
 
@@ -53,7 +55,7 @@ def _method(name: str, methods: list[str]) -> dict[str, str]:
     look = style(name, methods)
     return {
         "name": name,
-        "title": look.title,
+        "title": title(name),
         "colour": look.colour,
         "dash": look.dashes[1],
         "symbol": look.markers[1],
@@ -74,6 +76,8 @@ def _block(block: Block) -> dict[str, Any]:
         "averageRanks": _plain(block.average_ranks),
         "regret": _plain(block.regret),
         "ranked": int(block.complete.sum()),
+        "friedman": None if block.friedman is None else block.friedman.p_value,
+        "differ": block.differ,
         "criticalDistance": None if block.nemenyi is None else block.nemenyi.critical_distance,
         "folds": [_plain(folds) for folds in block.folds.values()],
     }

@@ -5,14 +5,17 @@ aggregation that is equivalent to another (dataset "*": on all of them).  Figure
 ensemble, which is EMODT throughout.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pandas as pd
 
 from comitia._errors import ComitiaError
-from comitia.report.presentation import measure
+from comitia.report.vocabulary import measure
 
-__all__ = ["read_paper"]
+PAPER = ("gmv", "bmv", "ctp", "ptc-lw", "ptc-mode")
+"""The aggregations that the paper compares."""
 
 
 def read_paper(path: str | Path) -> pd.DataFrame:

@@ -1,16 +1,16 @@
 """Comparison tables in the layout of the paper: best in bold, rank beside the value, average ranks last."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from comitia.report import formats
-from comitia.report.blocks import DECIMALS, Block, blocks
-from comitia.report.presentation import Measure
-
-__all__ = ["Cell", "ComparisonTable", "Line", "comparison_table"]
+from comitia.report.blocks import Block
+from comitia.report.vocabulary import Measure
+from comitia.report.words import DECIMALS
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,24 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class ComparisonTable:
-    """Blocks of results, one for each ensemble and loss, over the same datasets; see `comparison_table`."""
+    """A table of blocks of results, one for each ensemble and loss.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from comitia.report.blocks import blocks
+    >>> cell = {"dataset": "mine", "ensemble": "ecc", "repeat": 0, "loss": "f1", "pool": "mean", "size": 50}
+    >>> rows = pd.DataFrame(
+    ...     cell | {"fold": fold, "aggregation": name, "value": value, "n_test": 100}
+    ...     for name, values in {"gmv": (0.36, 0.38), "ctp": (0.31, 0.32)}.items()
+    ...     for fold, value in enumerate(values)
+    ... )
+    >>> print(ComparisonTable(tuple(blocks(rows))).to_markdown())
+    | Ensemble | Measure (%) | Aggregation | mine |
+    | --- | --- | --- | --: |
+    | ECC | F1-measure ↑ | GMV | 63.00 ± 1.00 <sup>2</sup> |
+    | ECC | F1-measure ↑ | CTP | **68.50** ± 0.50 <sup>1</sup> |
+    """
 
     blocks: tuple[Block, ...]
 
@@ -83,41 +100,21 @@ class ComparisonTable:
         """Write a Markdown table, with or without standard errors."""
         return formats.markdown(self, errors=errors)
 
-    def to_html(self, *, caption: str = "") -> str:
-        """Write an HTML table; every number is in an attribute ``data-value`` in full."""
-        return formats.html(self, caption=caption)
+    def to_text(self) -> str:
+        """Write plain text: for each loss aggregations down, ensembles across, with ranks."""
+        return formats.text(self)
+
+    def to_html(self, *, caption: str = "", buttons: bool = True) -> str:
+        """Write an HTML table; every number is in an attribute ``data-value`` in full, headings are buttons or text."""
+        return formats.html(self, caption=caption, buttons=buttons)
 
     def to_csv(self) -> str:
         """Write one line for each value, with all that is known about it and nothing rounded."""
         return formats.csv(self)
 
-
-def comparison_table(
-    rows: pd.DataFrame,
-    *,
-    ensembles: Sequence[str] | None = None,
-    losses: Sequence[str] | None = None,
-    aggregations: Sequence[str] | None = None,
-    paper: pd.DataFrame | None = None,
-) -> ComparisonTable:
-    """Make a table of result rows; the parameters are those of `comitia.report.blocks.blocks`.
-
-    Examples
-    --------
-    >>> cell = {"dataset": "mine", "ensemble": "ecc", "repeat": 0, "loss": "f1", "pool": "mean", "size": 50}
-    >>> rows = pd.DataFrame(
-    ...     cell | {"fold": fold, "aggregation": name, "value": value, "n_test": 100}
-    ...     for name, values in {"gmv": (0.36, 0.38), "ctp": (0.31, 0.32)}.items()
-    ...     for fold, value in enumerate(values)
-    ... )
-    >>> print(comparison_table(rows).to_markdown())
-    | Ensemble | Measure (%) | Aggregation | mine |
-    | --- | --- | --- | --: |
-    | ECC | F1-measure ↑ | GMV | 63.00 ± 1.00 <sup>2</sup> |
-    | ECC | F1-measure ↑ | CTP | **68.50** ± 0.50 <sup>1</sup> |
-    """
-    found = blocks(rows, ensembles=ensembles, losses=losses, aggregations=aggregations, paper=paper)
-    return ComparisonTable(tuple(found))
+    @property
+    def has_paper(self) -> bool:
+        return any(block.paper is not None for block in self.blocks)
 
 
 def _line(block: Block, method: str, datasets: list[str]) -> Line:

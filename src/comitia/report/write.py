@@ -1,79 +1,113 @@
-"""Everything that a run ends in, written to a folder: the page, the figures and the tables."""
+"""Results in a folder: the page, the figures and the tables for people, the numbers for programs."""
 
+from __future__ import annotations
+
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
+import pandas as pd
 
-from comitia._files import write_text
-from comitia.report import figures
-from comitia.report.blocks import blocks
-from comitia.report.html import DISPLAYED_DIGITS, page
-from comitia.report.run import Run
-from comitia.report.tables import ComparisonTable, comparison_table
+from comitia._errors import ComitiaError
+from comitia._files import whole_file, write_text
+from comitia.report.digits import DISPLAYED, SevenSegments
+from comitia.report.html import page
+from comitia.report.recommendation import Setting
+from comitia.report.results import Results
+from comitia.report.tables import ComparisonTable
 
-__all__ = ["write_report"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FORMAT = 1
+_AS_THEY_ARE = ("title", "datasets", "provenance", "failures", "plan", "source", "chosen")
 
 
-def write_report(run: Run, folder: str | Path) -> Path:
-    """Write the page, the figures and the tables of a run.
+def write_report(results: Results, folder: str | Path) -> Path:
+    """Write everything; see `Results.write`."""
+    from comitia.report.figures import save
 
-    Each file is written under a temporary name and then renamed, the page last, so that what is there is whole; a
-    run of which no page can be made leaves the folder as it was.
-
-    Parameters
-    ----------
-    run : Run
-        The outcome of an experiment.
-    folder : str or Path
-        Gets ``report.html``, ``figures/*.svg``, ``.pdf`` and ``.png``, and ``tables/*.tex``, ``.md`` and ``.csv``;
-        it is made where it is missing.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
     folder = Path(folder)
-    html = page(run)
-    for name, table in _tables(run):
+    html = page(results)
+    write_results(results, folder)
+    for name, table in _tables(results):
         for ending, text in (("tex", table.to_latex()), ("md", table.to_markdown()), ("csv", table.to_csv())):
             write_text(folder / "tables" / f"{name}.{ending}", text)
-    for name, figure in _figures(run):
-        figures.save(figure, folder / "figures" / name)
+    for name, make in figure_makers(results).items():
+        save(make(), folder / "figures" / name)
     write_text(folder / "report.html", html)
     return folder / "report.html"
 
 
-def _tables(run: Run) -> Iterator[tuple[str, ComparisonTable]]:
+def write_results(results: Results, folder: str | Path) -> None:
+    """Write what `read_results` needs: the rows, and all that is known about them."""
+    content: dict[str, Any] = {"format": _FORMAT} | {name: getattr(results, name) for name in _AS_THEY_ARE}
+    content["settings"] = {name: asdict(setting) for name, setting in results.settings.items()}
+    content["digits"] = None if results.digits is None else results.digits.most_disputed(DISPLAYED).as_lists()
+    content["paper"] = None if results.paper is None else json.loads(results.paper.to_json(orient="split", index=False))
+    with whole_file(Path(folder) / "rows.parquet") as file:
+        results.rows.to_parquet(file, index=False)
+    write_text(Path(folder) / "results.json", json.dumps(content, ensure_ascii=False, allow_nan=False))
+
+
+def read_results(folder: str | Path) -> Results:
+    """Read what `write_results` wrote."""
+    path = Path(folder) / "results.json"
+    if not path.is_file():
+        begun = (path.parent / "plan.toml").is_file()
+        hint = "; `comitia report` writes it" if begun else ": expected a folder that Results.write or a run has left"
+        raise ComitiaError(f"{folder} has no results.json{hint}")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != _FORMAT:
+            raise ComitiaError(f"{path} has the format {content['format']!r}; this version of comitia reads {_FORMAT}")
+        return Results(
+            pd.read_parquet(path.with_name("rows.parquet")),
+            **{name: content[name] for name in _AS_THEY_ARE},
+            settings={name: Setting(**setting) for name, setting in content["settings"].items()},
+            digits=None if content["digits"] is None else SevenSegments(**content["digits"]),
+            paper=None if content["paper"] is None else pd.DataFrame(**content["paper"]),
+        )
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ComitiaError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+
+
+def figure_makers(results: Results) -> dict[str, Callable[[], Figure]]:
+    """What draws each figure that there is, by its name."""
+    from comitia.report import figures
+
+    names = _file_names([*results.ensemble_names, *results.losses])
+    makers: dict[str, Callable[[], Figure]] = {
+        "ranks": partial(figures.rank_heat_map, results.blocks),
+        "regret": partial(figures.regret, results.blocks),
+    }
+    for ensemble, sizes in results.sizes.items():
+        if len(sizes) > 1:
+            paper = results.published(curves=True)
+            draw = partial(figures.ensemble_sizes, results.checked_rows, ensemble=ensemble, paper=paper)
+            makers[f"sizes-{names[ensemble]}"] = draw
+    for block in results.blocks:
+        if block.nemenyi is not None:
+            name = f"critical-difference-{names[block.ensemble]}-{names[block.measure.loss]}"
+            makers[name] = partial(figures.critical_difference, block)
+    if results.digits is not None:
+        makers["digits"] = partial(figures.seven_segments, results.digits.most_disputed(DISPLAYED))
+    return makers
+
+
+def _tables(results: Results) -> Iterator[tuple[str, ComparisonTable]]:
     """Make a table for each ensemble, with all losses, as the paper has them; and one of everything."""
-    paper = run.published(curves=False)
-    ensembles = list(run.rows["ensemble"].unique())
+    ensembles = results.ensemble_names
     names = _file_names(ensembles)
-    yield "comparison", comparison_table(run.rows, paper=paper)
+    yield "comparison", ComparisonTable(results.blocks)
     if len(ensembles) > 1:
         for ensemble in ensembles:
-            table = comparison_table(run.rows, ensembles=[ensemble], paper=paper)
-            yield f"comparison-{names[ensemble]}", table
-
-
-def _figures(run: Run) -> Iterator[tuple[str, Figure]]:
-    rows = run.rows
-    names = _file_names([*rows["ensemble"].unique(), *rows["loss"].unique()])
-    yield "ranks", figures.rank_heat_map(rows)
-    yield "regret", figures.regret(rows)
-    for ensemble, part in rows.groupby("ensemble", sort=False):
-        if part["size"].nunique() > 1:
-            paper = run.published(curves=True)
-            yield f"sizes-{names[ensemble]}", figures.ensemble_sizes(rows, ensemble=ensemble, paper=paper)
-    for block in blocks(rows):
-        if block.nemenyi is not None:
-            ensemble, loss = block.ensemble, block.measure.loss
-            figure = figures.critical_difference(rows, ensemble=ensemble, loss=loss)
-            yield f"critical-difference-{names[ensemble]}-{names[loss]}", figure
-    if run.digits is not None:
-        yield "digits", figures.seven_segments(run.digits.most_disputed(DISPLAYED_DIGITS))
+            found = tuple(block for block in results.blocks if block.ensemble == ensemble)
+            yield f"comparison-{names[ensemble]}", ComparisonTable(found)
 
 
 def _file_names(names: list[str]) -> dict[str, str]:

@@ -3,11 +3,10 @@
 from comitia.report.figures.files import save
 from comitia.report.figures.ranks import critical_difference, rank_heat_map
 from comitia.report.figures.regret import regret
-from comitia.report.figures.segments import SevenSegments, seven_segments
+from comitia.report.figures.segments import seven_segments
 from comitia.report.figures.sizes import ensemble_sizes
 
 __all__ = [
-    "SevenSegments",
     "critical_difference",
     "ensemble_sizes",
     "rank_heat_map",

@@ -1,5 +1,7 @@
 """Figures written to files: SVG and PDF for papers, PNG for everything else."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,8 +11,6 @@ from matplotlib.figure import Figure
 
 from comitia._errors import ComitiaError
 from comitia._files import whole_file
-
-__all__ = ["as_svg", "save"]
 
 # Nothing of the day or of chance goes into a file: the same figure is the same bytes.
 _METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}

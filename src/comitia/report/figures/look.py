@@ -1,5 +1,7 @@
 """What the figures have in common: sizes of type, quiet axes, lines for aggregations."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from comitia.report.presentation import style
-
-__all__ = ["GRID", "INK", "MUTED", "SMALL", "TEXT", "TITLE", "handle", "line_look", "quiet"]
+from comitia.report.vocabulary import title
 
 SMALL, TEXT, TITLE = 7.0, 8.0, 9.0
 INK, MUTED, GRID = "#1a1a1a", "#595959", "#dcdcdc"
@@ -42,4 +43,4 @@ def line_look(method: str, methods: Iterable[str]) -> dict[str, Any]:
 def handle(method: str, methods: Iterable[str], **changes: Any) -> Line2D:
     """Make the legend's entry of an aggregation."""
     look = {"linewidth": 1.3, "markersize": 4.0} | line_look(method, methods) | changes
-    return Line2D([], [], label=style(method, methods).title, **look)
+    return Line2D([], [], label=title(method), **look)

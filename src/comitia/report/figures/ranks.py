@@ -1,9 +1,10 @@
 """Average ranks: the critical-difference diagram of Demšar (2006) and a heat map of aggregations against losses."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
@@ -12,37 +13,31 @@ from numpy.typing import NDArray
 
 from comitia import statistics
 from comitia._errors import ComitiaError
-from comitia.report.blocks import Block, blocks
+from comitia.report.blocks import LEVEL, Block
 from comitia.report.figures.look import INK, MUTED, SMALL, TEXT, TITLE, quiet
-from comitia.report.presentation import in_order, shortened, style, title
+from comitia.report.presentation import style
+from comitia.report.vocabulary import in_order, shortened, title
 
-__all__ = ["critical_difference", "rank_heat_map"]
 
-
-def critical_difference(rows: pd.DataFrame, *, ensemble: str, loss: str, alpha: float = 0.05) -> Figure:
+def critical_difference(block: Block) -> Figure:
     """Draw the average ranks on a line, best at the left, and join those that do not differ significantly.
 
-    Aggregations that a thick bar joins are not told apart by Nemenyi's test at the level ``alpha``; the bar at the
-    top is the critical distance.
+    Where Friedman's test finds no difference at the level 0.05, one bar joins all.  Otherwise aggregations that a thick
+    bar joins are not told apart by Nemenyi's test at that level; the bar at the top is the critical distance.
 
     Parameters
     ----------
-    rows : DataFrame
-        Result rows of two datasets or more.
-    ensemble, loss : str
-        Which ensemble, under which loss.
-    alpha : float
-        Level of the test.
+    block : Block
+        Results of two aggregations or more that differ, on two datasets or more.
     """
-    (block,) = blocks(rows, ensembles=[ensemble], losses=[loss])
     count, datasets = len(block.methods), int(block.complete.sum())
-    if count < 2 or datasets < 2:
+    if block.nemenyi is None:
         raise ComitiaError(
-            f"{ensemble!r} has {count} aggregation(s) that differ on {datasets} complete dataset(s) under {loss!r}: "
-            "expected two of each or more"
+            f"{block.ensemble!r} has {count} aggregation(s) that differ on {datasets} complete dataset(s) under "
+            f"{block.measure.loss!r}: expected two of each or more"
         )
-    distance = statistics.critical_distance(count, datasets, alpha)
-    groups = statistics.cliques(block.average_ranks, distance)
+    distance = statistics.critical_distance(count, datasets, LEVEL)
+    groups = statistics.cliques(block.average_ranks, distance) if block.differ else [list(range(count))]
     below = 0.55 + 0.28 * len(groups)
     depth = below + 0.5 * ((count + 1) // 2)
 
@@ -52,7 +47,7 @@ def critical_difference(rows: pd.DataFrame, *, ensemble: str, loss: str, alpha: 
     margin = 0.32 * (high - low)
     axes.set(xlim=(low - margin, high + margin), ylim=(depth + 0.1, -1.25))
     axes.set_axis_off()
-    _draw_scale(axes, low, high, distance, alpha)
+    _draw_scale(axes, low, high, distance, block)
     _draw_methods(axes, block, below, margin, (low, high))
     for level, group in enumerate(groups):
         ends = block.average_ranks[group]
@@ -65,7 +60,7 @@ def critical_difference(rows: pd.DataFrame, *, ensemble: str, loss: str, alpha: 
             solid_capstyle="butt",
         )
     axes.set_title(
-        f"{title(ensemble)}, {block.measure.title}: average ranks over {datasets} datasets",
+        f"{title(block.ensemble)}, {block.measure.title}: average ranks over {datasets} datasets",
         fontsize=TITLE,
         color=INK,
         parse_math=False,
@@ -73,20 +68,18 @@ def critical_difference(rows: pd.DataFrame, *, ensemble: str, loss: str, alpha: 
     return figure
 
 
-def _draw_scale(axes: Axes, low: float, high: float, distance: float, alpha: float) -> None:
+def _draw_scale(axes: Axes, low: float, high: float, distance: float, block: Block) -> None:
     axes.plot([low, high], [0, 0], color=INK, linewidth=0.9)
     for tick in range(int(low), int(high) + 1):
         axes.plot([tick, tick], [0, -0.12], color=INK, linewidth=0.9)
         axes.text(tick, -0.2, str(tick), ha="center", va="bottom", fontsize=TEXT, color=INK)
-    axes.plot([low, low + distance], [-0.85, -0.85], color=INK, linewidth=1.2, marker="|", markersize=6)
-    axes.text(
-        low + distance + 0.02 * (high - low),
-        -0.85,
-        f"critical distance {distance:.2f} (Nemenyi, α = {alpha:g})",
-        va="center",
-        fontsize=SMALL,
-        color=MUTED,
-    )
+    test = f"critical distance {distance:.2f} (Nemenyi, α = {LEVEL:g})"
+    if block.differ:
+        axes.plot([low, low + distance], [-0.85, -0.85], color=INK, linewidth=1.2, marker="|", markersize=6)
+    else:
+        assert block.friedman is not None
+        test, distance = f"no significant difference (Friedman, p = {block.friedman.p_value:.2g})", 0.0
+    axes.text(low + distance + 0.02 * (high - low), -0.85, test, va="center", fontsize=SMALL, color=MUTED)
     axes.text(low - 0.03 * (high - low), 0, "better", ha="right", va="center", fontsize=SMALL, color=MUTED)
     axes.text(high + 0.03 * (high - low), 0, "worse", ha="left", va="center", fontsize=SMALL, color=MUTED)
 
@@ -132,19 +125,18 @@ def _with_twins(block: Block) -> list[str]:
     return [" = ".join(names[method]) for method in block.methods]
 
 
-def rank_heat_map(rows: pd.DataFrame, *, ensembles: Sequence[str] | None = None) -> Figure:
+def rank_heat_map(blocks: Sequence[Block]) -> Figure:
     """Draw the average rank of each aggregation under each loss, a panel for each ensemble; dark is better."""
-    found = blocks(rows, ensembles=ensembles)
-    names = list(dict.fromkeys(block.ensemble for block in found))
-    methods = in_order(method for block in found for method in block.all_methods)
-    losses = in_order(block.measure.loss for block in found)
-    worst = max(len(block.methods) for block in found)
+    names = list(dict.fromkeys(block.ensemble for block in blocks))
+    methods = in_order(method for block in blocks for method in block.all_methods)
+    losses = in_order(block.measure.loss for block in blocks)
+    worst = max(len(block.methods) for block in blocks)
 
     figure = Figure(figsize=(1.6 + 0.95 * len(losses) * len(names), 1.25 + 0.34 * len(methods)), layout="constrained")
     panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
     scale = ScalarMappable(Normalize(1, max(worst, 2)), "Blues_r")
     for axes, name in zip(panels, names, strict=True):
-        of_ensemble = {block.measure.loss: block for block in found if block.ensemble == name}
+        of_ensemble = {block.measure.loss: block for block in blocks if block.ensemble == name}
         grid = _rank_grid(of_ensemble, methods, losses)
         axes.imshow(grid, cmap=scale.cmap, norm=scale.norm, aspect="auto")
         _write_cells(axes, grid, of_ensemble, methods, losses, scale)
@@ -157,7 +149,7 @@ def rank_heat_map(rows: pd.DataFrame, *, ensembles: Sequence[str] | None = None)
         axes.set_yticks(range(len(methods)), [title(method) for method in methods], parse_math=False)
         axes.set_title(_heading(of_ensemble), fontsize=TITLE, color=INK, parse_math=False)
     bar = figure.colorbar(scale, ax=list(panels), shrink=0.85, pad=0.02, ticks=range(1, max(worst, 2) + 1))
-    alone = all(len(block.datasets) == 1 for block in found)
+    alone = all(len(block.datasets) == 1 for block in blocks)
     bar.set_label("Rank (1 is best)" if alone else "Average rank (1 is best)", fontsize=SMALL, color=INK)
     bar.ax.tick_params(labelsize=SMALL, length=2, color=MUTED)
     bar.outline.set_visible(False)

@@ -1,21 +1,21 @@
 """What the wrong aggregation costs under each loss."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from comitia.report.blocks import Block, blocks
+from comitia.report.blocks import Block
 from comitia.report.figures.look import INK, MUTED, SMALL, TEXT, TITLE, quiet
-from comitia.report.presentation import in_order, style, title
+from comitia.report.presentation import style
+from comitia.report.vocabulary import in_order, title
 
-__all__ = ["regret"]
 
-
-def regret(rows: pd.DataFrame, *, ensembles: Sequence[str] | None = None) -> Figure:
+def regret(blocks: Iterable[Block]) -> Figure:
     """Draw the points that each aggregation loses against the best one.
 
     A small circle is a dataset, a large marker the mean over them.  Where there is one dataset, a small circle is
@@ -26,7 +26,7 @@ def regret(rows: pd.DataFrame, *, ensembles: Sequence[str] | None = None) -> Fig
     Figure
         A row of panels for each ensemble, a column for each loss.
     """
-    found = {(block.ensemble, block.measure.loss): block for block in blocks(rows, ensembles=ensembles)}
+    found = {(block.ensemble, block.measure.loss): block for block in blocks}
     names = list(dict.fromkeys(ensemble for ensemble, _ in found))
     losses = in_order(loss for _, loss in found)
     methods = in_order(method for block in found.values() for method in block.all_methods)

@@ -1,5 +1,7 @@
 """How the measures change with the ensemble's size, in the layout of the paper's Figure 2."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import pandas as pd
@@ -11,9 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from comitia._errors import ComitiaError
 from comitia.report.blocks import checked_rows, chosen, curve
 from comitia.report.figures.look import INK, MUTED, SMALL, TEXT, TITLE, handle, line_look, quiet
-from comitia.report.presentation import Measure, in_order, measure, shortened
-
-__all__ = ["ensemble_sizes"]
+from comitia.report.vocabulary import Measure, in_order, measure, shortened
 
 
 def ensemble_sizes(
@@ -42,7 +42,7 @@ def ensemble_sizes(
     Figure
         A row of panels for each dataset, a column for each loss.
     """
-    rows = checked_rows(rows)
+    rows = rows if "method" in rows else checked_rows(rows)
     rows = rows[rows["ensemble"].isin(chosen("ensemble", [ensemble], rows))]
     if rows["size"].nunique() < 2:
         raise ComitiaError(f"rows of {ensemble!r} have one size, {rows['size'].iloc[0]}: a curve needs two or more")

@@ -80,7 +80,7 @@ function drawValues(ensemble, loss, dataset) {
   const block = blockOf(ensemble, loss);
   if (!block) return draw("values", "", [], {});
   const measure = measureOf(loss);
-  const who = `${titleOf(ensemble)} with ${block.size} members`;
+  const who = titleOf(ensemble) + (block.size > 1 ? ` with ${block.size} members` : "");
   if (dataset === ALL) {
     // Side by side by hand: Plotly's own grouping would start the axis at zero.
     const beside = index => (index - (block.methods.length - 1) / 2) * 0.7 / block.methods.length;
@@ -123,11 +123,15 @@ function drawRanks(ensemble, loss) {
     const method = methodNamed(block.methods[index]);
     return { type: "scatter", mode: "markers", ...look(method, 11), x: [block.averageRanks[index]], y: [plain(method.title)], hovertemplate: "average rank %{x:.2f}" };
   });
-  draw("ranks", `Average ranks of ${titleOf(ensemble)}'s aggregations under ${measureOf(loss).title} over ${block.ranked} datasets. Those in the band do not differ significantly from the best (Nemenyi, α = 0.05, critical distance ${block.criticalDistance.toFixed(2)}).`, traces, {
+  // As the answer's text: without a difference by Friedman's test, Nemenyi's is not asked and all are in the band.
+  const band = block.differ ? best + block.criticalDistance : block.methods.length;
+  const verdict = block.differ ? `Those in the band do not differ significantly from the best (Nemenyi, α = 0.05, critical distance ${block.criticalDistance.toFixed(2)}).`
+    : `They do not differ significantly (Friedman, p = ${block.friedman.toPrecision(2)}).`;
+  draw("ranks", `Average ranks of ${titleOf(ensemble)}'s aggregations under ${measureOf(loss).title} over ${block.ranked} datasets. ${verdict}`, traces, {
     height: 130 + 34 * order.length, showlegend: true,
     xaxis: { title: { text: "Average rank, 1 is best" }, range: [0.8, block.methods.length + 0.2], dtick: 1 },
     yaxis: { type: "category", range: [order.length - 0.5, -0.5] },
-    shapes: [{ type: "rect", xref: "x", yref: "paper", x0: best, x1: best + block.criticalDistance, y0: 0, y1: 1, fillcolor: css("--muted"), opacity: 0.15, line: { width: 0 }, layer: "below" }] });
+    shapes: [{ type: "rect", xref: "x", yref: "paper", x0: best, x1: band, y0: 0, y1: 1, fillcolor: css("--muted"), opacity: 0.15, line: { width: 0 }, layer: "below" }] });
 }
 
 // What each aggregation loses against the best one under each loss.

@@ -73,9 +73,9 @@ async function copyText(text) {
 }
 for (const button of document.querySelectorAll("button[data-copy]")) {
   button.addEventListener("click", async () => {
-    const table = button.closest(".table");
-    const copied = await copyText(copies[table.id][button.dataset.copy]);
+    const place = button.closest(".table, .use");
+    const copied = await copyText(copies[place.id][button.dataset.copy]);
     button.focus();
-    table.querySelector(".copy [role=status]").textContent = copied ? `Copied as ${button.textContent.replace("Copy as ", "")}` : "The browser refused to copy";
+    place.querySelector(".copy [role=status]").textContent = copied ? `Copied as ${button.textContent.replace("Copy as ", "")}` : "The browser refused to copy";
   });
 }

@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from comitia.report.blocks import Block, blocks
-from comitia.report.presentation import Measure, title
-
-PAPER = ("gmv", "bmv", "ctp", "ptc-lw", "ptc-mode")
-"""The aggregations that the paper compares."""
+from comitia.report.blocks import LEVEL, Beside, Block
+from comitia.report.paper import PAPER
+from comitia.report.vocabulary import Measure, title
 
 
 @dataclass(frozen=True)
@@ -27,42 +24,36 @@ class Claim:
 
 @dataclass(frozen=True)
 class MeanBeside:
-    """A mean over the datasets that the paper has as well, in percent, beside the paper's.
+    """A mean beside the paper's, and whether it holds.
 
     Attributes
     ----------
-    method : str
-        The aggregation; empty for the mean over the paper's.
-    ours, published : float
+    ensemble, measure, method
+        Of what; the method is empty for the mean over the paper's aggregations.
+    beside : Beside
         The two means.
-    error : float
-        The standard error of ours, over folds.
     """
 
     ensemble: str
     measure: Measure
     method: str
-    ours: float
-    published: float
-    error: float
+    beside: Beside
 
     @property
     def allowed(self) -> float:
         """Points by which ours may be worse: one, or two of its standard errors if that is more."""
-        return max(1.0, 2 * self.error)
+        return max(1.0, 2 * self.beside.error)
 
     @property
     def holds(self) -> bool:
-        worse = self.published - self.ours if self.measure.higher_is_better else self.ours - self.published
-        return worse <= self.allowed
+        return self.beside.difference * (-1 if self.measure.higher_is_better else 1) <= self.allowed
 
 
-def claims(rows: pd.DataFrame) -> list[Claim]:
-    """Hold the paper's conclusions against result rows, with ranks among the paper's five aggregations."""
-    known = [name for name in PAPER if name in set(rows["aggregation"])]
+def claims(blocks: Iterable[Block]) -> list[Claim]:
+    """Hold the paper's conclusions against blocks of the paper's aggregations, with ranks among these."""
     found = []
-    for block in blocks(rows, aggregations=known):
-        loss = block.measure.loss
+    for block in blocks:
+        loss, known = block.measure.loss, block.all_methods
         if loss == "subset01" and "ptc-mode" in known:
             found.append(_best(block, "ptc-mode"))
         if loss == "f1" and "ctp" in known:
@@ -74,26 +65,13 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
     return found
 
 
-def means_beside(rows: pd.DataFrame, paper: pd.DataFrame) -> Iterator[MeanBeside]:
+def means_beside(blocks: Iterable[Block]) -> Iterator[MeanBeside]:
     """Set the means of each ensemble, loss and aggregation beside the paper's."""
-    known = [name for name in PAPER if name in set(rows["aggregation"])]
-    for block in blocks(rows, aggregations=known, paper=paper):
-        if block.paper is None:
-            continue
-        for column, method in enumerate(block.methods):
-            both = np.isfinite(block.paper[:, column]) & np.isfinite(block.values[:, column])
-            if not both.any():
-                continue
-            errors = np.nan_to_num(block.errors[both, column])
-            error = float(np.sqrt((errors**2).sum()) / both.sum())
-            yield MeanBeside(
-                block.ensemble,
-                block.measure,
-                method,
-                float(block.values[both, column].mean()),
-                float(block.paper[both, column].mean()),
-                error,
-            )
+    for block in blocks:
+        for method in block.methods:
+            beside = block.beside_paper(method)
+            if beside is not None:
+                yield MeanBeside(block.ensemble, block.measure, method, beside)
 
 
 def means_over_aggregations(lines: Iterable[MeanBeside]) -> Iterator[MeanBeside]:
@@ -105,8 +83,8 @@ def means_over_aggregations(lines: Iterable[MeanBeside]) -> Iterator[MeanBeside]
     for line in lines:
         groups.setdefault((line.ensemble, line.measure.loss), []).append(line)
     for group in groups.values():
-        ours, published, error = np.mean([(line.ours, line.published, line.error) for line in group], axis=0)
-        yield MeanBeside(group[0].ensemble, group[0].measure, "", float(ours), float(published), float(error))
+        means = np.mean([(line.beside.ours, line.beside.published, line.beside.error) for line in group], axis=0)
+        yield MeanBeside(group[0].ensemble, group[0].measure, "", Beside(*map(float, means)))
 
 
 @dataclass(frozen=True)
@@ -121,9 +99,9 @@ class Beyond:
     published: float
 
 
-def beyond(rows: pd.DataFrame, paper: pd.DataFrame) -> Iterator[Beyond]:
+def beyond(blocks: Iterable[Block]) -> Iterator[Beyond]:
     """Set the means of aggregations that the paper does not have beside the best that it has."""
-    for block in blocks(rows, paper=paper):
+    for block in blocks:
         if block.paper is None:
             continue
         known = [column for column, method in enumerate(block.methods) if method in PAPER]
@@ -163,4 +141,4 @@ def _differ(block: Block, *, expected: bool) -> Claim:
     assert block.friedman is not None
     p = block.friedman.p_value
     sentence = "the aggregations differ (Friedman, p < 0.05)" if expected else "they do not differ (Friedman, p > 0.05)"
-    return Claim(f"{block.measure.title}: {sentence}", block.ensemble, (p < 0.05) == expected, f"p = {p:.2g}")
+    return Claim(f"{block.measure.title}: {sentence}", block.ensemble, (p < LEVEL) == expected, f"p = {p:.2g}")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from comitia.cli.markdown import markdown_table, signed
-from comitia.report import Run
-from comitia.report.blocks import checked_rows, curve
-from comitia.report.presentation import Measure, in_order, measure, title
+from comitia.report.blocks import curve
+from comitia.report.vocabulary import Measure, in_order, measure, title
+from comitia.report.words import markdown_table, number, signed
+
+if TYPE_CHECKING:
+    from comitia.report.results import Results
 
 # Where the paper sees most curves converge.
 _MODERATE = 40
@@ -40,16 +43,16 @@ class Curve:
         """A value, and in brackets how far it is from the paper's."""
         if size not in self.values:
             return "–"
-        text = f"{self.values[size]:.2f}"
+        text = number(self.values[size])
         if size in self.published:
             text += f" ({signed(self.values[size] - self.published[size])})"
         return text
 
 
-def curves(run: Run) -> Iterator[str]:
+def curves(results: Results) -> Iterator[str]:
     """Write values over ensemble sizes: what members gain, how far the paper is, and all of them."""
-    paper = run.published(curves=True)
-    found = list(_curves(checked_rows(run.rows), paper))
+    paper = results.published(curves=True)
+    found = list(_curves(results.checked_rows, paper))
     sizes = sorted({size for one in found for size in one.values})
     yield "## Over ensemble sizes"
     yield _gains([one for one in found if {sizes[0], sizes[-1]} <= set(one.values)], sizes)

@@ -1,0 +1,136 @@
+"""How losses, aggregations and ensembles are called, ordered and turned into percent, wherever they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Value = TypeVar("Value", float, NDArray[np.float64])
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a loss is shown: as itself, or as the measure it is one minus of.  Always in percent."""
+
+    loss: str
+    title: str
+    higher_is_better: bool = False
+
+    def shown(self, loss: Value) -> Value:
+        """Turn a loss from 0 to 1 into the percentage that people read.
+
+        Examples
+        --------
+        >>> measure("hamming").shown(0.25), measure("f1").shown(0.25)
+        (25.0, 75.0)
+        """
+        return 100.0 * (1.0 - loss) if self.higher_is_better else 100.0 * loss
+
+    @property
+    def direction(self) -> str:
+        return "higher is better" if self.higher_is_better else "lower is better"
+
+    @property
+    def arrow(self) -> str:
+        return "↑" if self.higher_is_better else "↓"
+
+    @property
+    def heading(self) -> str:
+        """What stands above a table of values."""
+        return f"{self.title} in percent, {self.direction}"
+
+
+MEASURES = {
+    "hamming": Measure("hamming", "Hamming loss"),
+    "subset01": Measure("subset01", "Subset 0/1 loss"),
+    "f1": Measure("f1", "F1-measure", higher_is_better=True),
+    "jaccard": Measure("jaccard", "Jaccard index", higher_is_better=True),
+}
+
+AGGREGATIONS = {
+    "gmv": "GMV",
+    "bmv": "BMV",
+    "ctp": "CTP",
+    "ptc-lw": "PTC-lw",
+    "ptc-mode": "PTC-mode",
+    "ptc-mbr": "PTC-mbr",
+    "ctp-joint": "CTP-joint",
+    "oob": "OOB choice",
+    "own": "its own",
+}
+
+ENSEMBLES = {"emodt": "EMODT", "ecc": "ECC", "ebr": "EBR"}
+
+_SEPARATOR = " · "
+
+
+def measure(loss: str) -> Measure:
+    """Look up how a loss is shown; one that is not known is shown under its own name, lower is better."""
+    return MEASURES.get(loss, Measure(loss, loss))
+
+
+def title(name: str) -> str:
+    """Write a method or an ensemble as people do.
+
+    Examples
+    --------
+    >>> title("ptc-mode"), title("ctp · median"), title("ecc"), title("mine")
+    ('PTC-mode', 'CTP · median', 'ECC', 'mine')
+    """
+    known, separator, pool = name.partition(_SEPARATOR)
+    return AGGREGATIONS.get(known, ENSEMBLES.get(known, known)) + separator + pool
+
+
+def method_name(aggregation: str, pool: str) -> str:
+    """Name an aggregation together with its pool, where that is not the usual mean.
+
+    Examples
+    --------
+    >>> method_name("ctp", "mean"), method_name("ctp", "median")
+    ('ctp', 'ctp · median')
+    """
+    return aggregation if pool in ("mean", "") else f"{aggregation}{_SEPARATOR}{pool}"
+
+
+def aggregation_and_pool(method: str) -> tuple[str, str]:
+    """Take a method's name apart again.
+
+    Examples
+    --------
+    >>> aggregation_and_pool("ctp"), aggregation_and_pool("ctp · median")
+    (('ctp', 'mean'), ('ctp', 'median'))
+    """
+    aggregation, _, pool = method.partition(_SEPARATOR)
+    return aggregation, pool or "mean"
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Sort losses or methods: the known ones in their usual order, then others, then those with another pool.
+
+    Examples
+    --------
+    >>> in_order(["mine", "f1", "hamming"]), in_order(["ctp · median", "ptc-lw", "ctp", "gmv"])
+    (['hamming', 'f1', 'mine'], ['gmv', 'ctp', 'ptc-lw', 'ctp · median'])
+    """
+    usual = [*MEASURES, *AGGREGATIONS]
+
+    def place(name: str) -> tuple[int, int]:
+        known, separator, _ = name.partition(_SEPARATOR)
+        return (len(separator), usual.index(known) if known in usual else len(usual))
+
+    return sorted(dict.fromkeys(names), key=place)
+
+
+def shortened(name: str, length: int = 18) -> str:
+    """Cut a long name where a figure has no room for it.
+
+    Examples
+    --------
+    >>> shortened("emotions"), shortened("a name that goes on and on")
+    ('emotions', 'a name that goes…')
+    """
+    return name if len(name) <= length else name[: length - 1].rstrip() + "…"

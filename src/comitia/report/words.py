@@ -1,0 +1,66 @@
+"""Numbers, times and lists as they are written in every text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+DECIMALS = 2
+"""Values are ranked as they are printed, so that a reader finds the ranks in the table and noise decides no tie."""
+
+
+def number(value: float) -> str:
+    """Write a percentage or a number of points."""
+    return f"{round(value, DECIMALS):.{DECIMALS}f}"
+
+
+def signed(points: float) -> str:
+    """Write a difference with its sign; none is +0.00.
+
+    Examples
+    --------
+    >>> signed(1.5), signed(-0.001)
+    ('+1.50', '+0.00')
+    """
+    return f"{round(points, DECIMALS) + 0.0:+.{DECIMALS}f}"
+
+
+def duration(seconds: float, decimals: int = 1) -> str:
+    """Write a time as people do.
+
+    Examples
+    --------
+    >>> duration(12.52), duration(4.2, decimals=0), duration(3012), duration(7384)
+    ('12.5 s', '4 s', '50 min 12 s', '2 h 3 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.{decimals}f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def counted(count: int, word: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "fold"), counted(5, "fold")
+    ('1 fold', '5 folds')
+    """
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Write a list of names.
+
+    Examples
+    --------
+    >>> listed(["CTP"]), listed(["GMV", "BMV", "CTP"], "or")
+    ('CTP', 'GMV, BMV or CTP')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0) -> str:
+    """Write a table in Markdown; that many of its last columns are set to the right."""
+    ruled = ["---"] * (len(heads) - numbers) + ["--:"] * numbers
+    return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ruled, *rows))
