@@ -1,5 +1,7 @@
 """Ensembles of multilabel classifiers whose predictions are made for the loss that matters."""
 
+from typing import TYPE_CHECKING, Any
+
 from comitia._errors import ComitiaError
 from comitia.aggregation import (
     AGGREGATIONS,
@@ -38,6 +40,10 @@ from comitia.relevance import (
     votes,
 )
 
+if TYPE_CHECKING:
+    from comitia._compare import compare
+    from comitia.report import Results
+
 __version__ = "0.1.0.dev0"
 
 __all__ = [
@@ -71,7 +77,9 @@ __all__ = [
     "Reading",
     "Relevance",
     "Shared",
+    "Results",
     "SubsetZeroOne",
+    "compare",
     "decide",
     "get_aggregation",
     "get_loss",
@@ -82,3 +90,16 @@ __all__ = [
     "save",
     "votes",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs pandas only when it is asked for."""
+    if name == "compare":
+        from comitia._compare import compare
+
+        return compare
+    if name == "Results":
+        from comitia.report import Results
+
+        return Results
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

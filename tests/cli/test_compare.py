@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from comitia.cli.outcome import outcome
-from comitia.cli.tables import as_records, tables
+from comitia.cli.tables import tables
 from comitia.experiments import Store, parse_plan
+from comitia.report import Results
 from tests.cli.conftest import comitia
 from tests.conftest import LABELS
 
@@ -37,7 +37,7 @@ def test_a_comparison_shows_tables_with_ranks_and_a_recommendation(compared):
 
 @pytest.mark.parametrize(("width", "beneath"), [(100, 1), (40, 2), (24, 2)])
 def test_tables_are_as_wide_as_the_terminal_and_lose_no_number(compared, width, beneath):
-    run = outcome(Store.read(compared[1]))
+    run = Results.read(compared[1])
     screen = Console(width=width, file=io.StringIO())
     for _, shown in tables(run, screen):
         assert len(shown) == beneath
@@ -45,7 +45,7 @@ def test_tables_are_as_wide_as_the_terminal_and_lose_no_number(compared, width, 
     said = screen.file.getvalue()
     assert max(map(len, said.splitlines())) <= width
     assert "…" not in said
-    entries = {f"{row['percent']:.2f}" for row in as_records(run)["results"] if not row["same_as"]}
+    entries = {f"{row['percent']:.2f}" for row in run.as_records()["results"] if not row["same_as"]}
     assert len(entries) > 10
     assert all(entry in said for entry in entries)
 
@@ -142,7 +142,7 @@ def test_a_report_of_a_folder_without_results_says_so(tmp_path, compared):
 def test_the_first_command_of_the_readme_draws_the_digits(tmp_path):
     """As a user types it, only with fewer members and folds."""
     ended = subprocess.run(
-        [sys.executable, "-c", "from comitia.cli import main; main()", "compare", "-m", "5", "--folds", "2"],
+        [sys.executable, "-m", "comitia", "compare", "-m", "5", "--folds", "2"],
         cwd=tmp_path,
         env=os.environ | {"COLUMNS": "80"},
         capture_output=True,

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_multilabel_classification
 
-from comitia.cli.outcome import draw_digits, outcome, write_rows
-from comitia.experiments import DataSource, EnsembleSetting, Plan, Store, run_plan
-from comitia.report import Run, write_report
+from comitia._compare import read_run
+from comitia.experiments import DataSource, EnsembleSetting, Plan, run_plan
+from comitia.report import Results
+from comitia.report.blocks import blocks
+from comitia.report.tables import ComparisonTable
 
 SCRIPT = "<script>alert(1)</script>"
 SIZES = (1, 5, 12)
@@ -40,25 +42,28 @@ def run_folder(tmp_path_factory) -> Path:
     )
     summary = run_plan(plan, folder, n_jobs=1, command=f"comitia compare {SCRIPT}")
     assert not summary.failures
-    draw_digits(summary.store)
-    write_rows(summary.store, outcome(summary.store))
+    read_run(folder).write(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def run(run_folder) -> Run:
+def run(run_folder) -> Results:
     failure = {"cell": f"ecc {SCRIPT} 0 2", "error": "ValueError: label 'rain' is constant"}
-    return replace(outcome(Store.read(run_folder)), failures=[failure])
+    return replace(read_run(run_folder), failures=[failure])
 
 
 @pytest.fixture(scope="session")
 def report_folder(run, tmp_path_factory) -> Path:
     """Everything that is written about the run, in a folder that was not there before."""
     folder = tmp_path_factory.mktemp("report") / "new"
-    assert write_report(run, folder) == folder / "report.html"
+    assert run.write(folder) == folder / "report.html"
     return folder
 
 
 @pytest.fixture(scope="session")
 def rows(run) -> pd.DataFrame:
     return run.rows
+
+
+def comparison_table(rows: pd.DataFrame, **choice) -> ComparisonTable:
+    return ComparisonTable(tuple(blocks(rows, **choice)))

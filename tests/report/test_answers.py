@@ -4,9 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comitia.report import answers
+from comitia.report.answers import answers as answers_of
+from comitia.report.blocks import blocks
 from comitia.report.paper import read_paper
 from comitia.statistics import corrected_t_test, holm
+
+
+def answers(rows: pd.DataFrame, sizes=None):
+    return answers_of(blocks(rows), sizes)
 
 
 @pytest.fixture(scope="session")

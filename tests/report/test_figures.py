@@ -9,9 +9,9 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from comitia.report import SevenSegments
 from comitia.report.blocks import blocks
 from comitia.report.figures import (
-    SevenSegments,
     critical_difference,
     ensemble_sizes,
     rank_heat_map,
@@ -19,7 +19,8 @@ from comitia.report.figures import (
     save,
     seven_segments,
 )
-from comitia.report.presentation import AGGREGATIONS, in_order, style
+from comitia.report.presentation import STYLES, style
+from comitia.report.vocabulary import in_order, title
 
 
 def texts(figure: Figure) -> list[str]:
@@ -33,11 +34,11 @@ def figure(request, run) -> Figure:
     alone = run.rows[run.rows.dataset == "seven-segment"]
     return {
         "sizes": lambda: ensemble_sizes(run.rows, ensemble="emodt"),
-        "critical": lambda: critical_difference(run.rows, ensemble="emodt", loss="f1"),
-        "heat": lambda: rank_heat_map(run.rows),
-        "regret": lambda: regret(run.rows),
-        "regret of one": lambda: regret(alone),
-        "heat of one": lambda: rank_heat_map(alone),
+        "critical": lambda: critical_difference(*blocks(run.rows, ensembles=["emodt"], losses=["f1"])),
+        "heat": lambda: rank_heat_map(run.blocks),
+        "regret": lambda: regret(run.blocks),
+        "regret of one": lambda: regret(blocks(alone)),
+        "heat of one": lambda: rank_heat_map(blocks(alone)),
         "segments": lambda: seven_segments(run.digits),
     }[request.param]()
 
@@ -92,21 +93,21 @@ def test_curves_need_two_sizes(rows):
 
 def test_the_diagram_puts_each_aggregation_at_its_average_rank(rows):
     (block,) = blocks(rows, ensembles=["emodt"], losses=["f1"])
-    (axes,) = critical_difference(rows, ensemble="emodt", loss="f1").axes
+    (axes,) = critical_difference(block).axes
     markers = [line for line in axes.lines if len(line.get_xdata()) == 1]
     np.testing.assert_allclose(sorted(float(line.get_xdata()[0]) for line in markers), sorted(block.average_ranks))
     for method, rank in zip(block.methods, block.average_ranks, strict=True):
-        name = style(method, block.methods).title
+        name = title(method)
         assert any(name in text and f"{rank:.2f}" in text for text in texts(axes.figure))
 
 
 def test_the_diagram_needs_two_datasets(rows):
     with pytest.raises(ValueError, match="1 complete dataset"):
-        critical_difference(rows[rows.dataset == "seven-segment"], ensemble="emodt", loss="f1")
+        critical_difference(*blocks(rows[rows.dataset == "seven-segment"], ensembles=["emodt"], losses=["f1"]))
 
 
 def test_the_heat_map_shows_the_average_ranks(rows):
-    figure = rank_heat_map(rows, ensembles=["emodt"])
+    figure = rank_heat_map(blocks(rows, ensembles=["emodt"]))
     grid = figure.axes[0].images[0].get_array()
     for column, block in enumerate(blocks(rows, ensembles=["emodt"])):
         for row, method in enumerate(["gmv", "bmv", "ctp", "ptc-lw", "ptc-mode", "ptc-mbr"]):
@@ -114,7 +115,7 @@ def test_the_heat_map_shows_the_average_ranks(rows):
 
 
 def test_regret_is_zero_for_the_best_and_the_mean_gap_for_the_others(rows):
-    figure = regret(rows, ensembles=["emodt"])
+    figure = regret(blocks(rows, ensembles=["emodt"]))
     (block,) = blocks(rows, ensembles=["emodt"], losses=["f1"])
     axes = figure.axes[2]
     labels = [item.get_text() for item in axes.texts]
@@ -169,9 +170,9 @@ def test_bad_digits_are_refused(changes, message):
 
 
 def test_saving_writes_each_format_whole_and_the_same_each_time(rows, tmp_path):
-    figure = rank_heat_map(rows)
+    figure = rank_heat_map(blocks(rows))
     first = [path.read_bytes() for path in save(figure, tmp_path / "a" / "ranks")]
-    second = [path.read_bytes() for path in save(rank_heat_map(rows), tmp_path / "b" / "ranks")]
+    second = [path.read_bytes() for path in save(rank_heat_map(blocks(rows)), tmp_path / "b" / "ranks")]
     assert [content[:4] for content in first[1:]] == [b"%PDF", b"\x89PNG"]
     assert b"<svg" in first[0]
     assert first == second
@@ -180,7 +181,7 @@ def test_saving_writes_each_format_whole_and_the_same_each_time(rows, tmp_path):
 
 def test_saving_leaves_nothing_behind_when_it_fails(rows, tmp_path):
     with pytest.raises(ValueError, match="formats has 'gif': expected some of svg, pdf, png"):
-        save(rank_heat_map(rows), tmp_path / "ranks", formats=["gif"])
+        save(rank_heat_map(blocks(rows)), tmp_path / "ranks", formats=["gif"])
     figure = Figure()
     figure.draw = lambda renderer: 1 / 0
     with pytest.raises(ZeroDivisionError):
@@ -189,9 +190,9 @@ def test_saving_leaves_nothing_behind_when_it_fails(rows, tmp_path):
 
 
 def test_colours_and_dashes_tell_all_aggregations_apart():
-    looks = {(entry.colour, entry.dashes[0], entry.markers[0]) for entry in AGGREGATIONS}
-    assert len(looks) == len(AGGREGATIONS)
-    assert len({entry.markers for entry in AGGREGATIONS}) == len({entry.colour for entry in AGGREGATIONS}) == 8
+    looks = {(entry.colour, entry.dashes[0], entry.markers[0]) for entry in STYLES.values()}
+    assert len(looks) == len(STYLES)
+    assert len({look.markers for look in STYLES.values()}) == len({look.colour for look in STYLES.values()}) == 8
 
 
 def test_strangers_and_other_pools_are_told_apart_too():

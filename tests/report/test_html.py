@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comitia.report import Run
+from comitia.report import Results, read_paper
 from comitia.report.blocks import blocks
 from comitia.report.html import page, summary
-from comitia.report.paper import read_paper
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -101,7 +100,7 @@ def test_failures_are_told_before_the_answer(text):
     assert text.index("1 cell failed") < text.index('id="answer"')
 
 
-def full_table2(seed: int = 0) -> Run:
+def full_table2(seed: int = 0) -> Results:
     """A run of the size of the paper's Table 2 with three aggregations more; its values are noise."""
     sizes = {"cal500": (502, 174), "emotions": (593, 6), "scene": (2407, 6), "yeast": (2417, 14), "flags": (194, 7),
              "medical": (978, 45), "bibtex": (7395, 159), "mediamill": (43907, 101)}  # fmt: skip
@@ -118,7 +117,7 @@ def full_table2(seed: int = 0) -> Run:
          "label_names": [f"label number {k} of {name}" for k in range(K)], "label_frequencies": [2 / K] * K}
         for name, (n, K) in sizes.items()
     ]  # fmt: skip
-    return Run(rows, datasets, {"command": "comitia reproduce table2"})
+    return Results(rows, datasets, {"command": "comitia reproduce table2"})
 
 
 def test_the_page_of_a_full_table_2_is_under_six_megabytes():
@@ -129,7 +128,7 @@ def test_beside_the_paper_the_page_ranks_the_papers_aggregations_among_themselve
     published = read_paper(shared_paper / "table2.csv")
     rows = published.assign(repeat=0, fold=0, pool="mean", size=50, n_test=50)
     extra = rows[rows.aggregation == "ptc-mode"].assign(aggregation="ptc-mbr", value=lambda part: part.value * 0.99)
-    found = summary(Run(pd.concat([rows, extra]), paper=published))["tables"]
+    found = summary(Results(pd.concat([rows, extra]), paper=published))["tables"]
     assert [table["id"] for table in found] == [
         f"{kind}-{loss}" for kind in ("table", "paper") for loss in ("hamming", "subset01", "f1")
     ]

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comitia.report import comparison_table
-from comitia.report.paper import read_paper
+from comitia.report import read_paper
+from tests.report.conftest import comparison_table
 
 SCRIPT = "<script>alert(1)</script>"
 

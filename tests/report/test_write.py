@@ -5,8 +5,6 @@ import csv
 import pandas as pd
 import pytest
 
-from comitia.report import write_report
-
 
 def test_page_figures_and_tables_are_written(report_folder):
     names = {path.relative_to(report_folder).as_posix() for path in report_folder.rglob("*") if path.is_file()}
@@ -15,7 +13,7 @@ def test_page_figures_and_tables_are_written(report_folder):
     figures = ["ranks", "regret", "digits", "sizes-emodt", "sizes-extra", *diagrams]
     tables = ["comparison", "comparison-emodt", "comparison-extra"]
     assert names == (
-        {"report.html"}
+        {"report.html", "results.json", "rows.parquet"}
         | {f"figures/{name}.{ending}" for name in figures for ending in ("svg", "pdf", "png")}
         | {f"tables/{name}.{ending}" for name in tables for ending in ("tex", "md", "csv")}
     )
@@ -50,5 +48,5 @@ def test_a_page_that_cannot_be_made_leaves_everything_as_it_was(run, report_fold
 
     monkeypatch.setattr("comitia.report.write.page", fail)
     with pytest.raises(RuntimeError, match="no page today"):
-        write_report(run, report_folder)
+        run.write(report_folder)
     assert {path: path.stat().st_mtime_ns for path in report_folder.rglob("*")} == before

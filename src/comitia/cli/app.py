@@ -14,6 +14,7 @@ from comitia.cli.errors import explained
 from comitia.cli.model import predict, train
 from comitia.cli.report import report
 from comitia.cli.reproduce import reproduce
+from comitia.cli.screen import print_line
 
 app = typer.Typer(
     name="comitia",
@@ -49,7 +50,7 @@ for command, panel in (
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"comitia {comitia.__version__}")
+        print_line(f"comitia {comitia.__version__}")
         raise typer.Exit
 
 

@@ -10,13 +10,13 @@ import typer
 from rich.markup import escape
 
 import comitia
+from comitia._compare import Compared, comparison
 from comitia.aggregation import AGGREGATIONS
 from comitia.cli.data import data_source, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import results
-from comitia.experiments import EnsembleSetting, Plan
 from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES, file_name
 from comitia.relevance import POOLS
 
@@ -83,17 +83,17 @@ def compare(
     dataset = loaded(source, data_home)
     if folds > dataset.n_instances:
         raise misuse("--folds", f"{folds} folds need as many instances; {source.name} has {dataset.n_instances}")
-    plan = Plan(
-        name=f"compare {source.name}",
-        datasets=(source,),
-        ensembles=tuple(EnsembleSetting(kind, {"n_estimators": members}) for kind in chosen),
+    plan = comparison(
+        Compared(source, dataset),
+        ensembles=chosen,
         losses=targets,
         aggregations=ways,
         pools=pooled,
+        members=members,
         folds=folds,
         repeats=repeats,
         stratified=stratified,
-        seed=seed,
+        random_state=seed,
     )
     folder = output if output is not None else _new_folder(source.name)
     if not as_json:
@@ -104,7 +104,7 @@ def compare(
             + (f" {repeats} times" if repeats > 1 else ""),
             highlight=False,
         )
-    execute(plan, folder, n_jobs=n_jobs, data_home=data_home, as_json=as_json)
+    execute(plan, folder, data={source.name: dataset}, n_jobs=n_jobs, as_json=as_json)
 
 
 def _new_folder(name: str) -> Path:

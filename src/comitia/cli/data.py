@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +9,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from comitia import ComitiaError
+from comitia._compare import named_source
 from comitia._names import unknown
 from comitia.cli.errors import misuse
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
 from comitia.datasets import CatalogueEntry, DataFormatError, Dataset, fetch_dataset, list_datasets, load_features
-from comitia.datasets.arff import stem
 from comitia.datasets.load import file_format
 from comitia.experiments import DataSource
 from comitia.experiments.plan import EXAMPLES
@@ -25,23 +25,20 @@ _LOCAL = "in the data folder"
 
 def data_source(data: str, labels: list[str] | None) -> DataSource:
     """Say what a DATA argument means: a file, or else a name of the catalogue or an example."""
-    known = [*EXAMPLES, *(entry.name for entry in list_datasets())]
-    path = Path(data)
-    if not path.is_file():
-        if data not in known:
-            what = "is a folder" if path.is_dir() else "there is no such file"
-            raise misuse("DATA", f"{data}: {what}; and as a name: {unknown('dataset', data, known)}")
-        if labels:
-            raise misuse("--labels", f"{data} knows its labels; --labels is for files.")
-        return DataSource(data)
-    wanted = split(labels or [])
-    if wanted:
-        return DataSource(stem(path), str(path), tuple(_matching(path, wanted)))
-    if file_format(path) != ".arff":
+    path, wanted = Path(data), split(labels or [])
+    if path.is_file() and not wanted and file_format(path) != ".arff":
         columns = load_features(path).feature_names
         listed = ", ".join(columns[:12]) + (f", ... ({len(columns)} in all)" if len(columns) > 12 else "")
         raise misuse("--labels", f"say which columns of {data} are labels: --labels {columns[-1]}. It has: {listed}.")
-    return DataSource(stem(path), str(path))
+    try:
+        source = named_source(data, (wanted if path.is_file() else None) or None)
+    except DataFormatError:
+        raise
+    except ComitiaError as error:
+        raise misuse("--labels" if path.is_file() else "DATA", str(error)) from None
+    if wanted and source.path is None:
+        raise misuse("--labels", f"{data} knows its labels; --labels is for files.")
+    return source
 
 
 def loaded(source: DataSource, data_home: Path | None) -> Dataset:
@@ -126,17 +123,3 @@ def _where(entry: CatalogueEntry, data_home: Path | None) -> str:
     if local:
         return _LOCAL
     return "can be downloaded" if entry.arff else "only from a data folder"
-
-
-def _matching(path: Path, wanted: list[str]) -> list[str]:
-    """Write out the patterns among names of columns."""
-    if not any(set("*?[") & set(name) for name in wanted):
-        return wanted
-    columns = load_features(path).feature_names
-    found: list[str] = []
-    for name in wanted:
-        matches = [name] if name in columns else [column for column in columns if fnmatchcase(column, name)]
-        if not matches:
-            raise misuse("--labels", f"no column of {path} is like {name!r}. It has: {', '.join(columns[:12])} ...")
-        found += matches
-    return list(dict.fromkeys(found))

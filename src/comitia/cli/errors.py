@@ -1,8 +1,9 @@
-"""A user's mistake is answered with a sentence, not with a traceback."""
+"""A user's mistake is answered with a sentence; a bug is shown as what it is."""
 
 from __future__ import annotations
 
 import os
+import traceback
 import warnings
 from collections.abc import Callable
 from functools import wraps
@@ -11,12 +12,16 @@ from typing import Any
 import typer
 from rich.markup import escape
 
+from comitia import ComitiaError
 from comitia._names import printable
 from comitia.cli.screen import messages
 
+_CHECKS_OF_DATA = "sklearn.utils.validation"
+"""Where scikit-learn refuses data, with a plain ValueError."""
+
 
 def explained(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command end with code 1 and a sentence where it raises what its input or its surroundings cause."""
+    """Let a command end with code 1: with a sentence for what its input or its surroundings cause, else as a bug."""
 
     @wraps(command)
     def wrapped(**arguments: Any) -> None:
@@ -24,20 +29,20 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 command(**arguments)
-        except (ValueError, OSError, ImportError, MemoryError) as error:
-            if os.environ.get("COMITIA_DEBUG"):
-                raise
-            messages.print(f"[bold red]error:[/] {escape(shown(_sentence(error)))}", highlight=False, soft_wrap=True)
-            raise typer.Exit(1) from None
         except KeyboardInterrupt:
             messages.print("\nStopped.", highlight=False)
             raise typer.Exit(1) from None
+        except Exception as error:
+            if os.environ.get("COMITIA_DEBUG") or type(error).__module__.startswith(("click", "typer")):
+                raise
+            if _is_of_the_user(error):
+                messages.print(f"[bold red]error:[/] {escape(shown(_sentence(error)))}", highlight=False, soft_wrap=True)
+            else:
+                messages.out(traceback.format_exc(), highlight=False, end="")
+                messages.out("This is a bug in comitia; please report it with the lines above.", highlight=False)
+            raise typer.Exit(1) from None
 
     return wrapped
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    messages.print(f"[yellow]note:[/] {escape(shown(str(message)))}", highlight=False, soft_wrap=True)
 
 
 def misuse(option: str, message: str) -> typer.BadParameter:
@@ -48,6 +53,17 @@ def misuse(option: str, message: str) -> typer.BadParameter:
 def shown(text: str) -> str:
     """Return a text of several lines as a terminal may show it, whatever names stand in it."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def _is_of_the_user(error: Exception) -> bool:
+    if isinstance(error, ComitiaError | OSError | ImportError | MemoryError):
+        return True
+    frames = [frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return isinstance(error, ValueError) and _CHECKS_OF_DATA in frames
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    messages.print(f"[yellow]note:[/] {escape(shown(str(message)))}", highlight=False, soft_wrap=True)
 
 
 def _sentence(error: BaseException) -> str:

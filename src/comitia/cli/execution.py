@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
@@ -16,13 +16,14 @@ from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
 
-from comitia.cli.outcome import draw_digits, outcome, write_rows
-from comitia.cli.screen import messages, print_json, results
-from comitia.cli.tables import as_records, legend, recommendation_texts, recommendations, tables
+from comitia._compare import results_of
+from comitia.cli.screen import messages, print_json, print_line, results
+from comitia.cli.tables import recommendation_texts, tables
+from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
-
-if TYPE_CHECKING:
-    from comitia.report import Run
+from comitia.report import Results
+from comitia.report.text import legend
+from comitia.report.words import by_error, duration
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -31,6 +32,7 @@ def execute(
     plan: Plan,
     folder: Path,
     *,
+    data: Mapping[str, Dataset] | None = None,
     cells: Sequence[Cell] | None = None,
     n_jobs: int | None = None,
     data_home: Path | None = None,
@@ -38,28 +40,14 @@ def execute(
     as_json: bool = False,
 ) -> None:
     """Run a plan, show what came out, and end with code 1 if any cell failed."""
-    try:
-        _execute(plan, folder, cells, n_jobs, data_home, paper, as_json)
-    except KeyboardInterrupt:
-        messages.print(
-            f"\nStopped. What is finished is kept: the same command with --output {escape(str(folder))} goes on.",
-            highlight=False,
-            soft_wrap=True,
-        )
-        raise typer.Exit(1) from None
+    with _stopped_in_a_sentence(folder):
+        _execute(plan, folder, paper, as_json, data=data, cells=cells, n_jobs=n_jobs, data_home=data_home)
 
 
-def _execute(
-    plan: Plan,
-    folder: Path,
-    cells: Sequence[Cell] | None,
-    n_jobs: int | None,
-    data_home: Path | None,
-    paper: Path | None,
-    as_json: bool,
-) -> None:
-    summary = _computed(plan, folder, cells, n_jobs, data_home)
-    failed = bool(summary.failures)
+def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, **how: Any) -> None:
+    command = shlex.join(["comitia", *sys.argv[1:]])
+    with _progress() as on_progress:
+        summary = run_plan(plan, folder, command=command, on_progress=on_progress, **how)
     if not summary.kept + summary.computed:
         if as_json:
             print_json({**_facts(summary), "folder": str(folder), "report": None, "results": [], "recommendations": []})
@@ -67,47 +55,43 @@ def _execute(
             _show_failures(summary)
         raise typer.Exit(1)
     with messages.status("writing the report ..."):
-        draw_digits(summary.store)
-        run = outcome(summary.store, paper)
-        write_rows(summary.store, run)
-        page = _report(run, folder)
+        found = results_of(summary.store, paper=paper)
+        page = found.write(folder)
     if as_json:
-        print_json({**_facts(summary), "folder": str(folder), "report": str(page), **as_records(run)})
+        print_json({**_facts(summary), "folder": str(folder), "report": str(page), **found.as_records()})
     else:
-        show(run)
+        show(found)
         _show_warnings(summary)
         _show_failures(summary)
-        results.print(f"results: {escape(str(folder))}", highlight=False, soft_wrap=True)
-        results.print(f"report:  {escape(str(page))}", highlight=False, soft_wrap=True)
-    if failed:
+        print_line(f"results: {folder}")
+        print_line(f"report:  {page}")
+    if summary.failures:
         raise typer.Exit(1)
 
 
-def show(run: Run) -> None:
-    """Print the tables of a run and what they recommend."""
-    for heading, beneath in tables(run, results):
+def show(found: Results) -> None:
+    """Print the tables of results and what they recommend."""
+    for heading, beneath in tables(found, results):
         results.print(f"[bold]{heading}[/]", highlight=False)
         for table in beneath:
             results.print(table)
-    results.print(legend(run), style="dim", highlight=False, markup=False)
+    results.print(legend(found.blocks), style="dim", highlight=False, markup=False)
     results.print("\n[bold]Recommendation[/]")
-    for text in recommendation_texts(recommendations(run)):
+    for text in recommendation_texts(found):
         results.print(Padding(text, (0, 0, 1, 2), expand=False), highlight=False)
 
 
-def _computed(
-    plan: Plan, folder: Path, cells: Sequence[Cell] | None, n_jobs: int | None, data_home: Path | None
-) -> Summary:
-    with _progress() as on_progress:
-        return run_plan(
-            plan,
-            folder,
-            cells=cells,
-            n_jobs=n_jobs,
-            data_home=data_home,
-            command=shlex.join(["comitia", *sys.argv[1:]]),
-            on_progress=on_progress,
+@contextmanager
+def _stopped_in_a_sentence(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        messages.print(
+            f"\nStopped. What is finished is kept: the same command with --output {escape(str(folder))} goes on.",
+            highlight=False,
+            soft_wrap=True,
         )
+        raise typer.Exit(1) from None
 
 
 @contextmanager
@@ -159,32 +143,12 @@ class _Lines:
 
 
 def _left(progress: Progress) -> str:
-    return "" if progress.seconds_left is None else f"about {duration(progress.seconds_left)} left"
-
-
-def duration(seconds: float) -> str:
-    """Write a time as people say it.
-
-    Examples
-    --------
-    >>> duration(4.2), duration(75), duration(4000)
-    ('4 s', '1 min 15 s', '1 h 6 min')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _report(run: Run, folder: Path) -> Path:
-    from comitia.report import write_report
-
-    return write_report(run, folder)
+    return "" if progress.seconds_left is None else f"about {duration(progress.seconds_left, decimals=0)} left"
 
 
 def _facts(summary: Summary) -> dict[str, Any]:
     return {
-        "plan": summary.store.plan.name,
+        "plan": summary.plan.name,
         "cells": summary.total,
         "kept": summary.kept,
         "computed": summary.computed,
@@ -195,12 +159,11 @@ def _facts(summary: Summary) -> dict[str, Any]:
 
 def _show_warnings(summary: Summary) -> None:
     """Say how many cells were warned of something, and of what, for example."""
-    store = summary.store
-    kept = [store.cell_provenance(cell)["warnings"] for cell in store.plan.cells() if store.finished(cell)]
-    warned = [found for found in kept if found]
+    warned = list(summary.warnings.values())
     if warned:
         messages.print(
-            f"[yellow]note:[/] {len(warned)} of {len(kept)} cells were warned, for example: {escape(warned[0][0])}",
+            f"[yellow]note:[/] {len(warned)} of {len(summary.cells)} cells were warned, for example: "
+            f"{escape(warned[0][0])}",
             highlight=False,
             soft_wrap=True,
         )
@@ -215,9 +178,6 @@ def _show_failures(summary: Summary) -> None:
         "the same command tries these again:",
         highlight=False,
     )
-    by_error: dict[str, list[str]] = {}
-    for failure in summary.failures:
-        by_error.setdefault(failure["error"], []).append(failure["cell"])
-    for error, keys in by_error.items():
+    for error, keys in by_error(summary.failures).items():
         shown = ", ".join(keys[:4]) + (f" and {len(keys) - 4} more" if len(keys) > 4 else "")
         messages.print(f"  {escape(shown)}\n    {escape(error)}", highlight=False, soft_wrap=True)

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
+from comitia._compare import read_run
+from comitia._files import write_text
 from comitia.cli.execution import show
 from comitia.cli.options import AsJson, Paper
-from comitia.cli.outcome import outcome, write_rows
-from comitia.cli.screen import print_json
-from comitia.cli.tables import as_records
-from comitia.experiments import Store
+from comitia.cli.screen import print_json, print_line
 
 
 def report(
@@ -33,25 +32,18 @@ def report(
     $ comitia report comitia-runs/compare-mine-1
     $ comitia report comitia-runs/table2 --paper published/ --markdown table2.md
     """
-    from comitia._files import write_text
-    from comitia.cli.results_page import results_page
-    from comitia.report import write_report
-
-    store = Store.read(run)
-    found = outcome(store, paper)
-    write_rows(store, found)
-    page = write_report(found, run)
+    found = read_run(run, paper=paper)
+    page = found.write(run)
     if markdown is not None:
-        write_text(markdown, results_page(found, store))
-    cells = list(store.plan.cells())
-    total, done = len(cells), sum(map(store.finished, cells))
+        write_text(markdown, found.markdown())
+    done, total = found.n_cells
     if as_json:
-        facts = {"plan": store.plan.name, "cells": total, "finished": done, "failures": found.failures}
-        print_json({**facts, "folder": str(run), "report": str(page), **as_records(found)})
+        facts = {"plan": found.plan["name"], "cells": total, "finished": done, "failures": found.failures}
+        print_json({**facts, "folder": str(run), "report": str(page), **found.as_records()})
         return
     show(found)
     if done < total:
-        typer.echo(f"\n{done} of {total} cells are finished, {len(found.failures)} failed: this is a part of the plan.")
-    typer.echo(f"\nreport: {page}")
+        print_line(f"\n{done} of {total} cells are finished, {len(found.failures)} failed: this is a part of the plan.")
+    print_line(f"\nreport: {page}")
     if markdown is not None:
-        typer.echo(f"page:   {markdown}")
+        print_line(f"page:   {markdown}")

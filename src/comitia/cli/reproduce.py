@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from comitia import ComitiaError
+from comitia._compare import published_file
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import AsJson, DataHome, Jobs, Paper, names
-from comitia.cli.outcome import published_file
 from comitia.cli.screen import results
 from comitia.experiments import Plan, PlanError, read_plan
 
@@ -63,16 +64,15 @@ def reproduce(
     """
     chosen = _read(plan)
     cells = chosen.select(
-        datasets=datasets and names("--datasets", "dataset", datasets, [source.name for source in chosen.datasets]),
-        ensembles=ensembles
-        and names("--ensembles", "ensemble", ensembles, [setting.name for setting in chosen.ensembles]),
+        datasets=_some("--datasets", "dataset", datasets, [source.name for source in chosen.datasets]),
+        ensembles=_some("--ensembles", "ensemble", ensembles, [setting.name for setting in chosen.ensembles]),
         repeats=_at_most("--repeats", repeats, chosen.repeats),
         folds=_at_most("--folds", folds, chosen.folds),
     )
     if paper is not None:
         try:
             published_file(paper, chosen)
-        except ValueError as error:
+        except ComitiaError as error:
             raise misuse("--paper", str(error)) from None
     folder = output if output is not None else _default_folder(plan)
     if not as_json:
@@ -97,6 +97,10 @@ def _read(plan: str) -> Plan:
         if Path(plan).is_file():
             raise
         raise misuse("PLAN", str(error)) from error
+
+
+def _some(option: str, kind: str, text: str | None, known: list[str]) -> tuple[str, ...] | None:
+    return None if text is None else names(option, kind, text, known)
 
 
 def _at_most(option: str, wanted: int | None, most: int) -> int | None:

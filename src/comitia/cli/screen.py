@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import typer
 from rich.console import Console
 
 results = Console()
@@ -18,4 +17,9 @@ messages = Console(stderr=True)
 def print_json(value: Any) -> None:
     """Write one JSON value to standard output, with escapes for what a terminal would obey."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    typer.echo("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
+    print_line("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
+
+
+def print_line(text: str) -> None:
+    """Write text to standard output as it is: not wrapped, not coloured, not read as markup."""
+    results.out(text, highlight=False)

@@ -75,8 +75,8 @@ def _alone(block: Block) -> Answer:
     others = [title(name) for name in block.same]
     text = f"{title(method)} scores {block.measure.title} {np.nanmean(block.values):.2f} %."
     if others:
-        text += f" {listed(others)} did the same in every fold: any of them will do."
-    return Answer(block.ensemble, block.measure, method, (), (), None, "", text)
+        text += f" {_capital(listed(others))} did the same in every fold: any of them will do."
+    return Answer(block.ensemble, block.measure, method, (), (), None, "", _capital(text))
 
 
 def _over_datasets(block: Block) -> Answer:
@@ -168,10 +168,12 @@ def _answer(
 ) -> Answer:
     same = [title(method) for method, twin in block.same.items() if twin == block.methods[best]]
     if same:
-        text += f" {listed(same)} did the same in every fold."
+        text += f" {_capital(listed(same))} did the same in every fold."
     better_than = tuple(block.methods[i] for i in beaten)
     undecided = tuple(block.methods[i] for i in others if i not in beaten)
-    return Answer(block.ensemble, block.measure, block.methods[best], better_than, undecided, p_value, test, text)
+    return Answer(
+        block.ensemble, block.measure, block.methods[best], better_than, undecided, p_value, test, _capital(text)
+    )
 
 
 def _ranking(block: Block, means: np.ndarray) -> list[int]:
@@ -200,3 +202,7 @@ def _margin(block: Block, means: np.ndarray, best: int, other: int) -> str:
 
 def _p(p_value: float) -> str:
     return "p\u00a0<\u00a00.001" if p_value < 0.001 else f"p\u00a0=\u00a0{p_value:.{3 if p_value < 0.1 else 2}f}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

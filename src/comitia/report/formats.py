@@ -46,9 +46,9 @@ _CSV_COLUMNS = (
 
 def text(table: ComparisonTable) -> str:
     """Write a small table for each loss, as a terminal shows it."""
-    by_measure = {
-        block.measure: [one for one in table.blocks if one.measure == block.measure] for block in table.blocks
-    }
+    by_measure: dict[Measure, list[Block]] = {}
+    for block in table.blocks:
+        by_measure.setdefault(block.measure, []).append(block)
     return "\n\n".join(f"{measure.heading}\n{text_table(found)}" for measure, found in by_measure.items())
 
 

@@ -16,7 +16,7 @@ from comitia.report.digits import DISPLAYED
 from comitia.report.interactive import figure_data
 from comitia.report.tables import ComparisonTable
 from comitia.report.vocabulary import measure, title
-from comitia.report.words import duration
+from comitia.report.words import by_error, duration
 
 if TYPE_CHECKING:
     from comitia.report.results import Results
@@ -48,7 +48,7 @@ def fragment(results: Results) -> str:
         .get_template("notebook.html.jinja")
         .render(
             facts=results.facts,
-            failures=results.failures_by_error,
+            failures=by_error(results.failures),
             recommendations=results.recommendations,
             tables=[(shown, Markup(ComparisonTable(blocks).to_html(buttons=False))) for shown, blocks in tables],
             style=_source("notebook.css"),
@@ -65,7 +65,7 @@ def summary(results: Results) -> dict[str, Any]:
         "title": results.title,
         "facts": results.facts,
         "cards": cards,
-        "failures": results.failures_by_error,
+        "failures": by_error(results.failures),
         "tables": tables,
         "copies": copies,
         "figures": figure_data(results),

@@ -42,8 +42,9 @@ def _how(results: Results) -> str:
     how, plan = results.provenance, results.plan
     machine, versions = how.get("machine", {}), how.get("versions", {})
     cores = f"{how.get('cores', '?')} core" + ("" if how.get("cores") == 1 else "s")
+    commands = ", ".join(f"`{command}`" for command in how.get("commands", []))
     facts = {
-        "command": ", ".join(f"`{command}`" for command in how.get("commands", [])),
+        **({"command": commands} if commands else {}),
         "time": f"{duration(float(how.get('seconds', 0)), decimals=0)} on {cores} of "
         f"{machine.get('processor', 'an unknown processor')}"
         + (f", in {how['starts']} starts" if how.get("starts", 1) > 1 else ""),

@@ -12,6 +12,9 @@ from comitia.report.blocks import Block
 from comitia.report.vocabulary import Measure, aggregation_and_pool, title
 from comitia.report.words import number
 
+OWN = "own"
+"""In place of an aggregation: what a classifier predicts by itself."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -56,7 +59,7 @@ class Setting:
             seeded = {} if seed is None or "random_state" in self.arguments else {"random_state": str(seed)}
             return _call(self.constructor, {**self.arguments, **decision, **seeded})
         alone = _call(self.constructor, self.arguments)
-        if aggregation == "own":
+        if aggregation == OWN:
             return alone
         return _call("MultilabelVotingClassifier", decision, f"[({_quoted(name)}, {alone})]")
 
@@ -115,6 +118,8 @@ class Recommendation:
     @property
     def choice(self) -> str:
         """The ensemble and the aggregation, as people write them."""
+        if self.aggregation == OWN:
+            return f"{title(self.ensemble)} as it is"
         pool = "" if self.pool == "mean" else f" · {self.pool}"
         return f"{title(self.ensemble)} with {title(self.aggregation)}{pool}"
 
@@ -164,7 +169,9 @@ def recommendation(
     block: Block, answer: Answer, setting: Setting | None, source: Sequence[str], seed: int | None
 ) -> Recommendation:
     """Recommend the best aggregation of one ensemble."""
-    aggregation, pool = aggregation_and_pool(answer.best)
+    # Where a classifier predicts the same by itself, nothing need be put around it.
+    by_itself = block.same.get(OWN) == answer.best
+    aggregation, pool = (OWN, "mean") if by_itself else aggregation_and_pool(answer.best)
     decision = (answer.measure.loss, aggregation, pool, seed)
     return Recommendation(
         answer.measure,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -209,6 +210,13 @@ class Results:
         """Give the rows as a data frame of its own."""
         return self.rows.copy()
 
+    def as_records(self) -> dict[str, list[dict[str, Any]]]:
+        """Give the means and the recommendations as plain values, for JSON."""
+        return {
+            "results": ComparisonTable(self.blocks).as_records(),
+            "recommendations": [one.as_record() for one in self.recommendations],
+        }
+
     def html(self) -> str:
         """Write everything as one page that asks no other host for anything."""
         from comitia.report.html import page
@@ -284,12 +292,12 @@ class Results:
         return bool(names & set(PAPER)) and not names <= set(PAPER)
 
     @property
-    def failures_by_error(self) -> dict[str, list[str]]:
-        """The cells that failed by their error: one cause often fails many."""
-        cells: dict[str, list[str]] = {}
-        for failure in self.failures:
-            cells.setdefault(str(failure.get("error", "")), []).append(str(failure.get("cell", "")))
-        return cells
+    def n_cells(self) -> tuple[int, int]:
+        """How many cells of the plan are finished, and how many it has: dataset, ensemble, repeat and fold."""
+        done = len(self.rows.drop_duplicates(["dataset", "ensemble", "repeat", "fold"]))
+        counts = [len(self.plan.get(name, ())) for name in ("datasets", "ensembles")]
+        total = prod([*counts, self.plan.get("repeats", 1), self.plan.get("folds", 1)])
+        return done, max(done, total)
 
     def published(self, *, curves: bool) -> pd.DataFrame | None:
         """Pick the published results over ensemble sizes, or those of one size."""

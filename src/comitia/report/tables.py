@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -111,6 +112,28 @@ class ComparisonTable:
     def to_csv(self) -> str:
         """Write one line for each value, with all that is known about it and nothing rounded."""
         return formats.csv(self)
+
+    def as_records(self) -> list[dict[str, Any]]:
+        """Give one mapping for each value, for JSON."""
+        return [
+            {
+                "dataset": dataset,
+                "ensemble": line.ensemble,
+                "loss": line.measure.loss,
+                "measure": line.measure.title,
+                "higher_is_better": line.measure.higher_is_better,
+                "aggregation": line.method,
+                "percent": cell.value,
+                "standard_error": cell.error,
+                "rank": cell.rank,
+                "average_rank": line.average_rank,
+                "same_as": line.same_as,
+                "paper_percent": cell.published,
+            }
+            for line in self.lines()
+            for dataset, cell in zip(self.datasets, line.cells, strict=True)
+            if cell is not None
+        ]
 
     @property
     def has_paper(self) -> bool:

@@ -60,7 +60,7 @@ AGGREGATIONS = {
     "ptc-mbr": "PTC-mbr",
     "ctp-joint": "CTP-joint",
     "oob": "OOB choice",
-    "own": "its own",
+    "own": "own predictions",
 }
 
 ENSEMBLES = {"emodt": "EMODT", "ecc": "ECC", "ebr": "EBR"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 DECIMALS = 2
 """Values are ranked as they are printed, so that a reader finds the ranks in the table and noise decides no tie."""
@@ -64,3 +65,11 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers:
     """Write a table in Markdown; that many of its last columns are set to the right."""
     ruled = ["---"] * (len(heads) - numbers) + ["--:"] * numbers
     return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ruled, *rows))
+
+
+def by_error(failures: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Gather the cells that failed by their error: one cause often fails many."""
+    cells: dict[str, list[str]] = {}
+    for failure in failures:
+        cells.setdefault(str(failure.get("error", "")), []).append(str(failure.get("cell", "")))
+    return cells

@@ -1,0 +1,196 @@
+"""Which aggregation for which loss, on one's own data: the main job of the library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from comitia._compare.data import Compared, compared_data
+from comitia._compare.gather import results_of
+from comitia._errors import ComitiaError
+from comitia.aggregation import AGGREGATIONS
+from comitia.ensembles import ENSEMBLES
+from comitia.experiments import EnsembleSetting, Plan, Progress, run_plan
+from comitia.experiments.plan import CHOSEN_BY_OOB
+from comitia.report import Results
+from comitia.report.write import write_results
+
+LOSSES = ("hamming", "subset01", "f1")
+ENSEMBLE_NAMES = ("emodt", "ecc", "ebr")
+MEMBERS = 50
+FOLDS = 5
+
+
+def compare(
+    X: Any,
+    Y: Any = None,
+    *,
+    ensembles: Sequence[str | tuple[str, Any]] | None = None,
+    losses: Sequence[str] = LOSSES,
+    aggregations: Sequence[str] | None = None,
+    pools: Sequence[str] = ("mean",),
+    members: int = MEMBERS,
+    folds: int = FOLDS,
+    repeats: int = 1,
+    stratified: bool = False,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    folder: str | Path | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
+    data_home: str | Path | None = None,
+    labels: Sequence[str] | None = None,
+) -> Results:
+    """Find out which ensemble and which aggregation to use for which loss.
+
+    The ensembles are cross-validated: each is fitted once for a fold, and scored there for all losses with all
+    aggregations.  The same arguments give the same results, for any ``n_jobs``.
+
+    Parameters
+    ----------
+    X : array, sparse array, data frame, Dataset, str or Path
+        Features of shape (n, d), as NumPy, SciPy, pandas or polars have them; or a dataset; or the name of one of
+        `comitia.datasets.list_datasets` or ``"seven-segment"``; or the path of an ARFF, CSV or Parquet file.
+    Y : array, sparse array or data frame of shape (n, K), optional
+        Zeros and ones, one column for each label.  Left out where ``X`` has its labels.
+    ensembles : sequence of str or (str, classifier), optional
+        Names of `comitia.ENSEMBLES`, and classifiers under names of one's own: ensembles of this library, and any
+        multilabel classifier of scikit-learn's kind.  Such a classifier is scored with what it predicts by itself
+        (aggregation ``"own"``), and with the decisions that its probabilities allow for the loss.  By default
+        ``("emodt", "ecc", "ebr")``.
+    losses : sequence of str, default=("hamming", "subset01", "f1")
+        Names of `comitia.LOSSES`.
+    aggregations : sequence of str, optional
+        Names of `comitia.AGGREGATIONS`, or ``"oob"`` for the choice out of bag; all by default.
+    pools : sequence of str, default=("mean",)
+        Names of `comitia.POOLS`.
+    members : int, default=50
+        Members of the ensembles that are given by name.
+    folds, repeats : int, default=5 and 1
+        Cross-validation, repeated with other folds.
+    stratified : bool, default=False
+        Whether folds keep the proportion of every label.
+    n_jobs : int, optional
+        Number of cores to use; all by default.
+    random_state : int, default=0
+        Every seed is derived from it.
+    folder : path, optional
+        Where each finished part is kept, so that a run that was stopped goes on; by default everything stays in
+        memory.  ``Results.read`` reads the results from there.
+    progress : bool or callable, optional
+        Whether to show how far the run is; by default on a terminal and in a notebook, if it takes a while.  A callable
+        is called with a `comitia.experiments.Progress` whenever a part has ended.
+    data_home : path, optional
+        Folder with the datasets that have a name; see `comitia.datasets.fetch_dataset`.
+    labels : sequence of str, optional
+        Which columns are labels, where ``X`` is a file or a data frame with its labels in it; ``*`` stands for
+        anything.  For arrays the names of the labels.
+
+    Returns
+    -------
+    Results
+        With ``recommendation(loss)``, ``table(loss)``, ``html()``, ``write(folder)`` and more.
+
+    Raises
+    ------
+    ComitiaError
+        When something was asked for that does not exist, or no part of the run succeeded.
+
+    Examples
+    --------
+    >>> from comitia import compare
+    >>> from comitia.datasets import make_joint
+    >>> data = make_joint(120, 4, 3, dependence=0.7, random_state=1).dataset
+    >>> results = compare(data.X, data.Y, ensembles=["ebr"], losses=["subset01"], members=5, folds=2, n_jobs=1)
+    >>> results.recommendation("subset01").code
+    'EBRClassifier(n_estimators=5, loss="subset01", aggregation="ptc-mode", random_state=0)'
+    """
+    data = compared_data(X, Y, labels, data_home)
+    plan = comparison(
+        data,
+        ensembles=ensembles,
+        losses=losses,
+        aggregations=aggregations,
+        pools=pools,
+        members=members,
+        folds=folds,
+        repeats=repeats,
+        stratified=stratified,
+        random_state=random_state,
+    )
+    with _shown(progress) as on_progress:
+        summary = run_plan(plan, folder, data={data.source.name: data.dataset}, n_jobs=n_jobs, on_progress=on_progress)
+    if not summary.rows:
+        first = summary.failures[0]
+        raise ComitiaError(f"all {summary.total} parts of the comparison failed; {first['cell']}: {first['error']}")
+    results = results_of(summary.store, source=data.arguments)
+    if folder is not None:
+        write_results(results, folder)
+    return results
+
+
+def comparison(
+    data: Compared,
+    *,
+    ensembles: Sequence[str | tuple[str, Any]] | None = None,
+    losses: Sequence[str] = LOSSES,
+    aggregations: Sequence[str] | None = None,
+    pools: Sequence[str] = ("mean",),
+    members: int = MEMBERS,
+    folds: int = FOLDS,
+    repeats: int = 1,
+    stratified: bool = False,
+    random_state: int = 0,
+) -> Plan:
+    """Make the plan of a comparison; the parameters are those of `compare`."""
+    if folds > data.dataset.n_instances:
+        raise ComitiaError(f"{folds} folds need as many instances; {data.source.name} has {data.dataset.n_instances}")
+    return Plan(
+        name=f"compare {data.source.name}",
+        datasets=(data.source,),
+        ensembles=tuple(_setting(given, members) for given in (ENSEMBLE_NAMES if ensembles is None else ensembles)),
+        losses=tuple(losses),
+        aggregations=(*AGGREGATIONS, CHOSEN_BY_OOB) if aggregations is None else tuple(aggregations),
+        pools=tuple(pools),
+        folds=folds,
+        repeats=repeats,
+        stratified=stratified,
+        seed=random_state,
+    )
+
+
+def _setting(given: Any, members: int) -> EnsembleSetting:
+    if isinstance(given, str):
+        takes_members = given not in ENSEMBLES or "n_estimators" in ENSEMBLES[given]().get_params(deep=False)
+        return EnsembleSetting(given, {"n_estimators": members} if takes_members else {})
+    if isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], str):
+        name, estimator = given
+        return EnsembleSetting(name=name, estimator=estimator)
+    raise ComitiaError(f"ensembles must hold names and (name, classifier) pairs; got {given!r}.")
+
+
+@contextmanager
+def _shown(progress: bool | Callable[[Progress], None] | None) -> Iterator[Callable[[Progress], None] | None]:
+    """Show a bar where somebody looks."""
+    if callable(progress):
+        yield progress
+        return
+    if progress is None:
+        progress = sys.stderr.isatty() or "ipykernel" in sys.modules
+    if not progress:
+        yield None
+        return
+    from tqdm.auto import tqdm
+
+    # A run that is over before somebody reads the bar needs none.
+    with tqdm(desc="compare", unit="cell", delay=2.0) as bar:
+
+        def update(now: Progress) -> None:
+            bar.total = now.total
+            bar.update(now.done + now.failed - bar.n)
+            if now.failed:
+                bar.set_postfix(failed=now.failed)
+
+        yield update

@@ -1,0 +1,163 @@
+"""What data a comparison is about: arrays, frames, a dataset, or the name of one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from comitia._errors import ComitiaError
+from comitia._labels import LabelArray, check_labels
+from comitia._names import unknown
+from comitia.datasets import Dataset, list_datasets, load_features
+from comitia.datasets.arff import stem
+from comitia.experiments import DataSource
+from comitia.experiments.plan import EXAMPLES
+
+NAME = "data"
+"""What arrays are called."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Data with its place in a plan.
+
+    Attributes
+    ----------
+    source : DataSource
+        How a plan names it.
+    dataset : Dataset
+        The data.
+    arguments : tuple of str
+        How the command line names it; empty where it cannot.
+    """
+
+    source: DataSource
+    dataset: Dataset
+    arguments: tuple[str, ...] = ()
+
+
+def compared_data(
+    X: Any, Y: Any = None, labels: Sequence[str] | None = None, data_home: str | Path | None = None
+) -> Compared:
+    """Read and check the data of a comparison; see `comitia.compare` for the parameters."""
+    if isinstance(X, str | Path):
+        if Y is not None:
+            raise ComitiaError(f"Y must be left out where X names a dataset; got both, and X is {str(X)!r}.")
+        source = named_source(X, labels)
+        return Compared(source, source.load(data_home), source_arguments(source))
+    if isinstance(X, Dataset):
+        if Y is not None or labels is not None:
+            raise ComitiaError("Y and labels must be left out where X is a Dataset, which has its own.")
+        return Compared(DataSource(X.name or NAME), X)
+    X, Y = _as_pandas(X), _as_pandas(Y)
+    if Y is None:
+        if labels is None or not hasattr(X, "columns"):
+            raise ComitiaError(
+                "Y must have the labels, zeros and ones of shape (n, K); or labels the names of those columns of a "
+                f"data frame that are labels; got {type(X).__name__} alone."
+            )
+        names = matching([str(column) for column in X.columns], labels, "X")
+        chosen = [str(column) in names for column in X.columns]
+        X, Y, labels = X.loc[:, [not one for one in chosen]], X.loc[:, chosen], None
+    dataset = _dataset(X, Y, labels)
+    return Compared(DataSource(dataset.name), dataset)
+
+
+def named_source(data: str | Path, labels: Sequence[str] | None = None) -> DataSource:
+    """Say what a name or a path means: a file, or else a dataset of the catalogue or an example."""
+    path = Path(data)
+    if path.is_file():
+        if labels is None:
+            return DataSource(stem(path), str(path))
+        wanted = list(labels)
+        if any(set("*?[") & set(name) for name in wanted):
+            wanted = matching(list(load_features(path).feature_names), wanted, str(path))
+        return DataSource(stem(path), str(path), tuple(wanted))
+    known = [*EXAMPLES, *(entry.name for entry in list_datasets())]
+    if str(data) not in known:
+        what = "is a folder" if path.is_dir() else "there is no such file"
+        raise ComitiaError(f"{data}: {what}; and as a name: {unknown('dataset', str(data), known)}")
+    if labels is not None:
+        raise ComitiaError(f"labels must be left out for {data}, which knows its labels; got {list(labels)}.")
+    return DataSource(str(data))
+
+
+def matching(columns: Sequence[str], wanted: Sequence[str], where: str) -> list[str]:
+    """Write out the patterns among names of columns.
+
+    Examples
+    --------
+    >>> matching(["x", "tag_a", "tag_b"], ["tag_*"], "mine.csv")
+    ['tag_a', 'tag_b']
+    """
+    found: list[str] = []
+    for name in wanted:
+        matches = [name] if name in columns else [column for column in columns if fnmatchcase(column, name)]
+        if not matches:
+            raise ComitiaError(f"no column of {where} is like {name!r}. It has: {', '.join(columns[:12])} ...")
+        found += matches
+    return list(dict.fromkeys(found))
+
+
+def source_arguments(source: DataSource) -> tuple[str, ...]:
+    """How the command line names a dataset of a plan; empty where it cannot.
+
+    Examples
+    --------
+    >>> source_arguments(DataSource("songs", "songs.csv", ("sad", "loud, fast")))
+    ('songs.csv', '--labels', 'sad,"loud, fast"')
+    """
+    if source.path is None:
+        return (source.name,) if source.name in (*EXAMPLES, *(entry.name for entry in list_datasets())) else ()
+    if source.labels is None:
+        return (source.path,)
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(source.labels)
+    return (source.path, "--labels", line.getvalue())
+
+
+def _dataset(X: Any, Y: Any, labels: Sequence[str] | None) -> Dataset:
+    label_matrix = _labels(Y)
+    if issparse(X):
+        X = csr_array(X).astype(np.float64)
+    elif not hasattr(X, "columns"):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ComitiaError(f"X must have shape (n, d); got shape {X.shape}.")
+    if X.shape[0] != len(label_matrix):
+        raise ComitiaError(f"X and Y must have as many rows; got {X.shape[0]} and {len(label_matrix)}.")
+    if labels is not None and len(labels) != label_matrix.shape[1]:
+        raise ComitiaError(f"labels must name the {label_matrix.shape[1]} columns of Y; got {len(labels)} names.")
+    return Dataset(
+        X,
+        label_matrix,
+        _names(X, "x", X.shape[1]),
+        _names(Y, "y", label_matrix.shape[1]) if labels is None else tuple(map(str, labels)),
+        NAME,
+    )
+
+
+def _labels(Y: Any) -> LabelArray:
+    if issparse(Y):
+        Y = Y.toarray()
+    Y = np.asarray(Y)
+    # A frame with columns of several types comes as objects.
+    return check_labels(Y.astype(np.float64) if Y.dtype == object else Y, "Y")
+
+
+def _names(table: Any, letter: str, count: int) -> tuple[str, ...]:
+    columns = getattr(table, "columns", None)
+    return tuple(f"{letter}{place}" for place in range(count)) if columns is None else tuple(map(str, columns))
+
+
+def _as_pandas(table: Any) -> Any:
+    """Take a frame of polars as one of pandas; leave anything else as it is."""
+    return table.to_pandas() if hasattr(table, "to_pandas") else table
