@@ -3,15 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from comitia._errors import ComitiaError
-from comitia.aggregation import (
-    AGGREGATIONS,
-    Aggregation,
-    Beliefs,
-    CombineThenPredict,
-    PredictThenCombine,
-    decide,
-    get_aggregation,
-)
+from comitia._version import __version__ as __version__
+from comitia.aggregation import AGGREGATIONS, decide
 from comitia.ensembles import (
     ENSEMBLES,
     EBRClassifier,
@@ -43,8 +36,6 @@ from comitia.relevance import (
 if TYPE_CHECKING:
     from comitia._compare import compare
     from comitia.report import Results
-
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "AGGREGATIONS",

@@ -15,7 +15,7 @@ import joblib
 import numpy as np
 from scipy.sparse import issparse
 
-from comitia import __version__
+from comitia._version import __version__
 from comitia.datasets import Dataset
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")

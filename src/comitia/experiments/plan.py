@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comitia import __version__
 from comitia._names import unknown
+from comitia._version import __version__
 from comitia.aggregation import AGGREGATIONS
 from comitia.datasets import Dataset, load_dataset, load_seven_segment
 from comitia.experiments._settings import CHOSEN_BY_OOB as CHOSEN_BY_OOB
