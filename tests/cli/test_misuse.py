@@ -111,3 +111,21 @@ def test_without_the_extra_the_way_to_get_it_is_told():
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.returncode == 1
     assert ended.stderr == 'error: the command line needs typer: pip install "comitia[cli]"\n'
+
+
+def test_a_bug_shows_its_traceback_and_where_it_should_go(tmp_path, monkeypatch):
+    def broken(*arguments, **options):
+        raise ValueError("a wrong turn")
+
+    monkeypatch.setattr("comitia.cli.report.read_run", broken)
+    ended = comitia("report", tmp_path)
+    assert ended.code == 1
+    assert ended.out == ""
+    assert ended.err.startswith("Traceback (most recent call last):")
+    assert "ValueError: a wrong turn" in ended.err
+    assert ended.err.endswith("This is a bug in comitia; please report it with the lines above.\n")
+
+
+def test_the_module_is_the_command_line():
+    ended = subprocess.run([sys.executable, "-m", "comitia", "--version"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout.startswith("comitia 0.")) == (0, True)

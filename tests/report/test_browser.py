@@ -280,3 +280,34 @@ def test_printing_shows_everything_dark_on_light_and_no_controls(opened):
     axis = "document.querySelector('#figure-values .xtick text').style.fill"
     assert opened.evaluate(axis) == "rgb(0, 0, 0)"
     assert opened.pdf()[:4] == b"%PDF"
+
+
+def test_a_cell_of_a_notebook_shows_the_answer_and_keeps_to_itself(browser, run):
+    """As a notebook has it: a piece of HTML among others, with names that would like to be scripts."""
+    context = browser.new_context(viewport={"width": 900, "height": 700})
+    tab = context.new_page()
+    heard = []
+    tab.on("console", lambda message: heard.append(message.text))
+    tab.on("pageerror", lambda error: heard.append(str(error)))
+    tab.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
+    tab.set_content(f"<!doctype html><p id=other>other</p><div id=cell>{run._repr_html_()}</div>")
+    shown = tab.inner_text("#cell")
+    for loss in run.losses:
+        assert run.recommendation(loss).choice in shown
+        assert run.recommendation(loss).code in shown
+    tab.locator("summary", has_text="F1-measure").click()
+    assert tab.locator("#cell table th", has_text=SCRIPT).first.is_visible()
+    assert tab.evaluate("document.querySelector('#cell script') === null")
+    assert tab.evaluate("getComputedStyle(document.getElementById('other')).fontFamily") != tab.evaluate(
+        "getComputedStyle(document.querySelector('.comitia-results')).fontFamily"
+    )
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 900
+    assert heard == []
+    context.close()
+
+
+@pytest.mark.parametrize(("kind", "start"), [("code", "from comitia import EMODTClassifier\n\nEMODTClassifier(")])
+def test_the_recommendation_is_copied_as_code(opened, kind, start):
+    opened.click(f"#use-0-0 button[data-copy={kind}]")
+    opened.wait_for_selector("#use-0-0 .copy [role=status]:text-is('Copied as Python')")
+    assert opened.evaluate("navigator.clipboard.readText()").replace("\r\n", "\n").startswith(start)

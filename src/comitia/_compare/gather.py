@@ -100,13 +100,14 @@ def setting(given: EnsembleSetting) -> Setting | None:
         if set(arguments) <= {"n_estimators"}:
             members = arguments.get("n_estimators")
             options = ["--ensemble", given.kind, *(() if members is None else ("--members", members))]
-        return Setting(ENSEMBLES[given.kind].__name__, arguments, options=options)
+        kind = ENSEMBLES[given.kind]
+        return Setting(kind.__name__, arguments, _imports(given.build()), options=options)
     if not isinstance(given.estimator, BaseEstimator):
         return None
     return Setting(
         type(given.estimator).__name__,
         _changed(given.estimator, () if given.foreign else _FOLLOWS),
-        _module(type(given.estimator)),
+        _imports(given.estimator),
         not given.foreign,
     )
 
@@ -128,9 +129,17 @@ def _changed(estimator: BaseEstimator, left_out: Sequence[str] | set[str]) -> di
     }
 
 
+def _imports(estimator: BaseEstimator) -> list[str]:
+    """The statements that import an estimator's class and those of the estimators in it."""
+    inner = [value for value in estimator.get_params().values() if isinstance(value, BaseEstimator)]
+    kinds = dict.fromkeys(type(one) for one in (estimator, *inner))
+    return [f"from {_module(kind)} import {kind.__name__}" for kind in kinds if kind.__module__ != "__main__"]
+
+
 def _module(kind: type) -> str:
-    """Where a class is imported from: the part of its module's name before what is private."""
-    return ".".join(takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
+    """Where a class is imported from: the part of its module's name before what is private; ours all have one door."""
+    parts = list(takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
+    return "comitia" if parts[0] == "comitia" else ".".join(parts)
 
 
 def _provenance(records: Store | Memory, cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def summary(results: Results) -> dict[str, Any]:
     """Gather what the page shows, in the order in which it does."""
     tables, cards = _tables(results), _cards(results)
     copies = {table["id"]: {"latex": table["latex"], "markdown": table["markdown"]} for table in tables}
-    copies |= {one["id"]: {"code": one["code"], "command": one["command"]} for card in cards for one in card["use"]}
+    copies |= {one["id"]: one["copies"] for card in cards for one in card["use"]}
     return {
         "title": results.title,
         "facts": results.facts,
@@ -95,7 +95,13 @@ def _cards(results: Results) -> list[dict[str, Any]]:
             for method, group in groupby(by_method, key=lambda answer: answer.best)
         ]
         use = [
-            {"id": f"use-{number}-{place}", "choice": one.choice, "code": one.code, "command": one.command}
+            {
+                "id": f"use-{number}-{place}",
+                "choice": one.choice,
+                "code": one.code,
+                "command": one.command,
+                "copies": {"code": f"{one.imports}\n\n{one.code}\n".lstrip(), "command": one.command},
+            }
             for place, one in enumerate(one for one in results.recommendations if one.loss == loss)
         ]
         lines = [(title(answer.ensemble), answer.text, _verdict(answer)) for answer in of_loss]

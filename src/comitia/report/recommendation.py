@@ -26,8 +26,8 @@ class Setting:
         The name of its class.
     arguments : mapping of str to str
         The parameters in which it differs from the defaults of its class, as Python writes them.
-    module : str
-        Where the class is imported from.
+    imports : sequence of str
+        The statements that import what stands in it.
     decides : bool
         Whether it takes a loss and an aggregation; a classifier that does not is one member that others decide for.
     options : sequence of str, optional
@@ -36,7 +36,7 @@ class Setting:
 
     constructor: str
     arguments: Mapping[str, str] = field(default_factory=dict)
-    module: str = "comitia"
+    imports: Sequence[str] = ()
     decides: bool = True
     options: Sequence[str] | None = None
 
@@ -47,7 +47,7 @@ class Setting:
         --------
         >>> Setting("ECCClassifier", {"n_estimators": "50"}).code("ecc", "f1", "ptc-mbr", "mean", 0)
         'ECCClassifier(n_estimators=50, loss="f1", aggregation="ptc-mbr", random_state=0)'
-        >>> forest = Setting("RandomForestClassifier", module="sklearn.ensemble", decides=False)
+        >>> forest = Setting("RandomForestClassifier", decides=False)
         >>> forest.code("forest", "f1", "own", "mean", 0)
         'RandomForestClassifier()'
         >>> forest.code("forest", "f1", "ctp", "mean", 0)
@@ -62,6 +62,11 @@ class Setting:
         if aggregation == OWN:
             return alone
         return _call("MultilabelVotingClassifier", decision, f"[({_quoted(name)}, {alone})]")
+
+    def imported(self, aggregation: str) -> list[str]:
+        """Give the statements that import what the code names."""
+        around = [] if self.decides or aggregation == OWN else ["from comitia import MultilabelVotingClassifier"]
+        return [*around, *self.imports]
 
     def command(self, source: Sequence[str], loss: str, aggregation: str, pool: str, seed: int | None) -> str:
         """Write the command that trains it on the data that was compared on; empty where there is none.
@@ -94,6 +99,8 @@ class Recommendation:
         Of the ensemble's aggregations, as in `Answer`.
     code : str
         The classifier in Python; empty where the results do not say how it is made.
+    imports : str
+        The lines that import what the code names.
     command : str
         The command that trains it; empty where there is none.
     """
@@ -109,6 +116,7 @@ class Recommendation:
     test: str
     text: str
     code: str = ""
+    imports: str = ""
     command: str = ""
 
     @property
@@ -141,6 +149,7 @@ class Recommendation:
             "test": self.test,
             "text": self.text.replace("\u00a0", " "),
             "code": self.code,
+            "imports": self.imports,
             "command": self.command,
         }
 
@@ -185,6 +194,7 @@ def recommendation(
         answer.test,
         answer.text,
         "" if setting is None else setting.code(answer.ensemble, *decision),
+        "" if setting is None else "\n".join(setting.imported(aggregation)),
         "" if setting is None else setting.command(source, *decision),
     )
 

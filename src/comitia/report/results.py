@@ -313,7 +313,9 @@ class Results:
         folds = self.rows.groupby(["dataset", "ensemble"])[["repeat", "fold"]].apply(
             lambda part: len(part.drop_duplicates())
         )
-        least, most = min(map(min, self.sizes.values())), max(map(max, self.sizes.values()))
+        # A classifier that is no ensemble is one member, of which nobody speaks.
+        sizes = {size for sizes in self.sizes.values() for size in sizes}
+        least, most = min(sizes if self.has_curves else sizes - {1} or {1}), max(sizes)
         names = self.dataset_names
         return [
             counted(len(names), "dataset") if len(names) > 1 else names[0],

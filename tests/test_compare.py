@@ -1,0 +1,143 @@
+"""`comitia.compare` as somebody uses it in a notebook."""
+
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import MultiOutputClassifier
+
+import comitia
+from comitia import ECCClassifier, Results, compare
+from tests.cli.conftest import comitia as command_line
+from tests.conftest import LABELS
+
+FEW = {"ensembles": ["ebr"], "losses": ["subset01", "f1"], "members": 5, "folds": 2, "n_jobs": 1, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def of_arrays(joint) -> Results:
+    return compare(joint.X, joint.Y, **FEW)
+
+
+def values(results: Results) -> list[float]:
+    return results.to_frame()["value"].tolist()
+
+
+def test_arrays_frames_sparse_arrays_and_datasets_give_the_same_numbers(joint, of_arrays):
+    import polars
+
+    X, Y = pd.DataFrame(joint.X, columns=list(joint.feature_names)), pd.DataFrame(joint.Y, columns=list(LABELS))
+    for given in (
+        (X, Y),
+        (polars.from_pandas(X), polars.from_pandas(Y)),
+        (joint.X.tolist(), joint.Y.tolist()),
+        (joint.X, csr_array(joint.Y)),
+        (joint.X, joint.Y.astype(bool)),
+    ):
+        assert values(compare(*given, **FEW)) == values(of_arrays)
+    assert values(compare(X.join(Y), labels=["y*"], **FEW)) == values(of_arrays)
+    in_sparse = compare(csr_array(joint.X), joint.Y, **FEW)
+    np.testing.assert_allclose(values(in_sparse), values(of_arrays), atol=0.05)
+
+
+def test_names_of_frames_are_kept(joint):
+    frame = pd.DataFrame(joint.X).add_prefix("f")
+    results = compare(frame, joint.Y, labels=("red", "green", "blue"), **FEW)
+    (described,) = results.datasets
+    assert described["label_names"] == ["red", "green", "blue"]
+
+
+def test_a_dataset_by_name_with_a_classifier_of_ones_own_among_the_ensembles():
+    forest = RandomForestClassifier(10, random_state=0)
+    results = compare(
+        "seven-segment", ensembles=["emodt", ("forest", forest)], members=5, folds=2, n_jobs=1, progress=False
+    )
+    assert results.ensemble_names == ["emodt", "forest"]
+    assert "own" in set(results.rows[results.rows.ensemble == "forest"].aggregation)
+    assert results.digits is not None
+    advice = results.recommendation("subset01", ensemble="forest")
+    assert "RandomForestClassifier(n_estimators=10, random_state=0)" in advice.code
+    assert "from sklearn.ensemble import RandomForestClassifier" in advice.imports
+    assert results.recommendation("subset01", ensemble="emodt").command.startswith(
+        "comitia train seven-segment --ensemble emodt --members 5 --loss subset01 --aggregation "
+    )
+    assert repr(results).startswith("Results on seven-segment: EMODT, forest, 2 folds\n  Hamming loss")
+
+
+def test_the_recommended_code_runs_for_ensembles_of_ones_own(joint):
+    pairs = [
+        ("chains", ECCClassifier(LogisticRegression(C=0.5), n_estimators=3)),
+        ("logistic", MultiOutputClassifier(LogisticRegression(C=2.0))),
+    ]
+    results = compare(joint, **FEW | {"ensembles": pairs})
+    for name, inner in (("chains", "LogisticRegression(C=0.5)"), ("logistic", "LogisticRegression(C=2.0)")):
+        advice = results.recommendation("f1", ensemble=name)
+        space = {}
+        exec(f"{advice.imports}\nmade = {advice.code}", space)
+        assert inner in repr(space["made"])
+        assert space["made"].fit(joint.X, joint.Y).predict(joint.X).shape == joint.Y.shape
+        assert advice.command == ""
+
+
+def test_a_run_in_a_folder_is_that_of_the_command_line(joint_csv, tmp_path):
+    results = compare(joint_csv, labels=["y*"], folder=tmp_path / "run", **FEW)
+    assert values(Results.read(tmp_path / "run")) == values(results)
+    few = ("--members", 5, "--folds", 2, "--ensembles", "ebr", "--losses", "subset01,f1", "-j", 1)
+    ended = command_line("compare", joint_csv, "--labels", "y*", *few, "-o", tmp_path / "run", "--json")
+    assert (ended.code, ended.json["kept"], ended.json["computed"]) == (0, 2, 0)
+    assert ended.json["recommendations"] == [one.as_record() for one in results.recommendations]
+
+
+def test_the_recommended_command_trains(joint_csv, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = compare(joint_csv, labels=["y*"], **FEW)
+    advice = results.recommendation("f1")
+    ended = command_line(*shlex.split(advice.command)[1:], "--json")
+    assert (ended.code, ended.json["aggregation"]) == (0, advice.aggregation)
+    assert (tmp_path / "model.skops").is_file()
+
+
+def test_progress_is_told_to_who_asks(joint):
+    seen = []
+    compare(joint, **FEW | {"progress": seen.append})
+    assert [(one.done, one.total) for one in seen] == [(0, 2), (1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changes", "message"),
+    [
+        ((np.zeros((4, 2)),), {}, "Y must have the labels"),
+        ((np.zeros((4, 2)), np.full((4, 2), 3)), {}, "Y must hold 0 and 1 only; got 3"),
+        ((np.zeros((4, 2)), np.zeros((5, 2))), {}, "X and Y must have as many rows; got 4 and 5"),
+        ((np.zeros(4), np.zeros((4, 2))), {}, "X must have shape"),
+        ((np.zeros((4, 2)), np.zeros((4, 2))), {"folds": 5}, "5 folds need as many instances; data has 4"),
+        ((np.zeros((4, 2)), np.zeros((4, 2))), {"labels": ["a"]}, "labels must name the 2 columns of Y"),
+        (("emotion",), {}, "unknown dataset 'emotion': did you mean 'emotions'"),
+        (("emotions",), {"labels": ["a"]}, "labels must be left out for emotions"),
+        (("emotions", np.zeros((4, 2))), {}, "Y must be left out where X names a dataset"),
+        (("seven-segment",), {"ensembles": ["ec"]}, "unknown ensemble 'ec': did you mean 'ecc'"),
+        (("seven-segment",), {"ensembles": [RandomForestClassifier()]}, "classifier. pairs; got Random"),
+        (("seven-segment",), {"losses": ["f2"]}, "unknown loss 'f2'"),
+        ((np.full((9, 2), np.nan), np.eye(9, 2)), {}, "all 2 parts of the comparison failed"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_refused_with_what_was_expected(arguments, changes, message):
+    with pytest.raises(comitia.ComitiaError, match=message):
+        compare(*arguments, **FEW | changes)
+
+
+def test_compare_is_the_function_and_importing_the_library_loads_no_pandas():
+    program = """
+import sys, comitia
+assert "pandas" not in sys.modules
+import comitia._compare
+assert callable(comitia.compare) and comitia.compare is comitia._compare.compare
+assert comitia.Results.__name__ == "Results"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
