@@ -85,12 +85,13 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import what needs pandas only when it is asked for."""
-    if name == "compare":
+    if name not in ("Results", "compare"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
         from comitia._compare import compare
-
-        return compare
-    if name == "Results":
         from comitia.report import Results
-
-        return Results
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("comitia"):
+            raise
+        raise ImportError(f'comitia.{name} needs {error.name}: pip install "comitia[cli]"') from error
+    return {"Results": Results, "compare": compare}[name]

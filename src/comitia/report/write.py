@@ -65,15 +65,16 @@ def read_results(folder: str | Path) -> Results:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["format"] != _FORMAT:
             raise ComitiaError(f"{path} has the format {content['format']!r}; this version of comitia reads {_FORMAT}")
-        return Results(
-            pd.read_parquet(path.with_name("rows.parquet")),
-            **{name: content[name] for name in _AS_THEY_ARE},
-            settings={name: Setting(**setting) for name, setting in content["settings"].items()},
-            digits=None if content["digits"] is None else SevenSegments(**content["digits"]),
-            paper=None if content["paper"] is None else pd.DataFrame(**content["paper"]),
-        )
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ComitiaError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+        known: dict[str, Any] = {name: content[name] for name in _AS_THEY_ARE}
+        known["settings"] = {name: Setting(**setting) for name, setting in content["settings"].items()}
+        known["digits"] = None if content["digits"] is None else SevenSegments(**content["digits"])
+        known["paper"] = None if content["paper"] is None else pd.DataFrame(**content["paper"])
+        rows = pd.read_parquet(path.with_name("rows.parquet"))
+    except ComitiaError:
+        raise
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        raise ComitiaError(f"{folder} holds results that are damaged: {type(error).__name__}: {error}") from error
+    return Results(rows, **known)
 
 
 def figure_makers(results: Results) -> dict[str, Callable[[], Figure]]:
