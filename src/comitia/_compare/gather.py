@@ -26,6 +26,8 @@ _TITLES = {"table2": "Table 2 of the paper, run again", "figure2": "Figure 2 of 
 _FOLLOWS = {"loss", "aggregation", "random_state", "n_jobs", "verbose", "warm_start", "oob_score"}
 """Parameters of ensembles that follow from the plan."""
 
+_DISPLAYED_DIGITS = 10
+
 
 def results_of(
     records: Store | Memory, *, paper: str | Path | None = None, source: Sequence[str] | None = None
@@ -60,7 +62,7 @@ def results_of(
         records.failures(),
         _TITLES.get(plan.name, "Which aggregation for which loss?"),
         None if paper is None else read_paper(published_file(paper, plan)),
-        None if digits is None else SevenSegments(**digits),
+        None if digits is None else SevenSegments(**digits).most_disputed(_DISPLAYED_DIGITS),
         records.identity(),
         {one.name: made for one in plan.ensembles if (made := setting(one)) is not None},
         source,

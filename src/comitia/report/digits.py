@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
 
-DISPLAYED = 10
-"""How many digits are shown."""
-
 
 @dataclass(frozen=True, eq=False)
 class SevenSegments:

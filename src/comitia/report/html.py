@@ -12,7 +12,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from comitia.report.answers import Answer
-from comitia.report.digits import DISPLAYED
 from comitia.report.interactive import figure_data
 from comitia.report.tables import ComparisonTable
 from comitia.report.vocabulary import measure, title
@@ -142,7 +141,7 @@ def _digits(results: Results) -> dict[str, Any] | None:
     from comitia.report.figures import seven_segments
     from comitia.report.figures.files import as_svg
 
-    picture = as_svg(seven_segments(results.digits.most_disputed(DISPLAYED)))
+    picture = as_svg(seven_segments(results.digits))
     return {
         "image": "data:image/svg+xml;base64," + b64encode(picture.encode()).decode(),
         "measure": measure(results.digits.loss).title if results.digits.loss else "",

@@ -14,7 +14,7 @@ import pandas as pd
 
 from comitia._errors import ComitiaError
 from comitia._files import whole_file, write_text
-from comitia.report.digits import DISPLAYED, SevenSegments
+from comitia.report.digits import SevenSegments
 from comitia.report.html import page
 from comitia.report.recommendation import Setting
 from comitia.report.results import Results
@@ -47,7 +47,7 @@ def write_results(results: Results, folder: str | Path) -> None:
     """Write what `read_results` needs: the rows, and all that is known about them."""
     content: dict[str, Any] = {"format": _FORMAT} | {name: getattr(results, name) for name in _AS_THEY_ARE}
     content["settings"] = {name: asdict(setting) for name, setting in results.settings.items()}
-    content["digits"] = None if results.digits is None else results.digits.most_disputed(DISPLAYED).as_lists()
+    content["digits"] = None if results.digits is None else results.digits.as_lists()
     content["paper"] = None if results.paper is None else json.loads(results.paper.to_json(orient="split", index=False))
     with whole_file(Path(folder) / "rows.parquet") as file:
         results.rows.to_parquet(file, index=False)
@@ -96,7 +96,7 @@ def figure_makers(results: Results) -> dict[str, Callable[[], Figure]]:
             name = f"critical-difference-{names[block.ensemble]}-{names[block.measure.loss]}"
             makers[name] = partial(figures.critical_difference, block)
     if results.digits is not None:
-        makers["digits"] = partial(figures.seven_segments, results.digits.most_disputed(DISPLAYED))
+        makers["digits"] = partial(figures.seven_segments, results.digits)
     return makers
 
 
