@@ -132,12 +132,27 @@ def test_what_cannot_be_compared_is_refused_with_what_was_expected(arguments, ch
         compare(*arguments, **FEW | changes)
 
 
-def test_compare_is_the_function_and_importing_the_library_loads_no_pandas():
+def test_compare_is_the_function_and_importing_the_library_does_not_load_it():
     program = """
 import sys, comitia
-assert "pandas" not in sys.modules
+assert not {"comitia._compare", "comitia.report", "comitia.experiments"} & set(sys.modules)
 import comitia._compare
 assert callable(comitia.compare) and comitia.compare is comitia._compare.compare
 assert comitia.Results.__name__ == "Results"
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_without_pandas_the_rest_works_and_a_comparison_says_what_it_needs():
+    program = """
+import sys
+sys.modules["pandas"] = None
+import comitia
+assert comitia.ECCClassifier()
+try:
+    comitia.compare
+except ImportError as error:
+    print(error)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert ended.stdout == 'comitia.compare needs pandas: pip install "comitia[cli]"\n'

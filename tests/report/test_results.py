@@ -100,7 +100,7 @@ def test_ensembles_on_different_datasets_are_recommended_each_for_itself(rows):
     first = (rows.ensemble == "emodt") & (rows.dataset == "weather")
     parts = Results(rows[first | ((rows.ensemble == "extra") & (rows.dataset == "seven-segment"))])
     assert len(parts.recommendations) == 6
-    with pytest.raises(comitia.ComitiaError, match="do not compare: ensemble must be one of emodt, extra"):
+    with pytest.raises(comitia.ComitiaError, match="do not compare: ensemble must be one of extra, emodt"):
         parts.recommendation("f1")
 
 
@@ -154,7 +154,7 @@ import pandas as pd
 from comitia import Results
 results = Results(pd.DataFrame(json.load(open({str(tmp_path / "rows.json")!r}))))
 assert repr(results) and results._repr_html_() and results.table("f1") and results.markdown()
-assert not {{"matplotlib", "plotly", "typer", "rich"}} & set(sys.modules)
+assert not {{"matplotlib", "plotly", "typer"}} & set(sys.modules)
 assert results.figure("ranks").axes
 """
     subprocess.run([sys.executable, "-c", program], check=True)
