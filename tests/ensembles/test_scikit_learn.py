@@ -18,6 +18,7 @@ ESTIMATORS = [
     EBRClassifier(),
     ECCClassifier(),
     EMODTClassifier(),
+    EMODTClassifier(splitter="random"),
     EBRClassifier(loss="f1"),
     ECCClassifier(loss="jaccard"),
     EMODTClassifier(loss="subset01"),

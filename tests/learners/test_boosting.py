@@ -120,7 +120,7 @@ def test_how_features_are_stored_and_how_many_histograms_are_kept_changes_no_bit
     weight = np.random.default_rng(0).poisson(1.0, (300, 2)).astype(float)
     models = []
     for below, kept in ((0.0, 2**26), (2.0, 2**26), (0.0, 0)):
-        bins = bin_features(encode(X), 300, 32, listed_below=below)
+        bins = bin_features(encode(X), 300, 64, listed_below=below)
         assert bins.listed == (below > 0)
         settings = _settings(X, Y)
         if kept == 0:

@@ -94,7 +94,7 @@ class EMOBTClassifier(BootstrapEnsemble):
         l2: float = 3.0,
         max_features: int | float | None = 0.2,
         subsample: float = 0.6,
-        max_bins: int = 32,
+        max_bins: int = 64,
         sketch: Literal["auto"] | int | None = "auto",
         patience: int = 25,
         loss: str | Loss | Callable[..., Any] = "hamming",

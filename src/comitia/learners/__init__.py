@@ -1,5 +1,6 @@
 """Fast fitting of many models at once; nothing here knows of ensembles."""
 
+from comitia.learners.boosting import BoostedTrees, boost_trees, predict_boosted
 from comitia.learners.chains import ChainFit, fit_chains, predict_chains
 from comitia.learners.logistic import LogisticFit, fit_logistic, predict_logistic
 from comitia.learners.tree import (
@@ -13,17 +14,20 @@ from comitia.learners.tree import (
 )
 
 __all__ = [
+    "BoostedTrees",
     "ChainFit",
     "LeafCounts",
     "LogisticFit",
     "MultiObjectiveTree",
     "apply_trees",
+    "boost_trees",
     "export_graphviz",
     "export_text",
     "fit_chains",
     "fit_logistic",
     "grow_trees",
     "mean_marginals",
+    "predict_boosted",
     "predict_chains",
     "predict_logistic",
 ]

@@ -136,7 +136,7 @@ def boost_trees(
     l2: float = 3.0,
     max_features: int | float | None = 0.2,
     subsample: float = 0.6,
-    max_bins: int = 32,
+    max_bins: int = 64,
     sketch: Literal["auto"] | int | None = "auto",
     patience: int = 25,
     n_jobs: int | None = None,
