@@ -89,18 +89,8 @@ def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyp
                 parent, most = node, nodes.gain[node]
         if parent < 0:
             break
-        here = rows[nodes.start[parent] : nodes.end[parent]]
-        n_left = _divide(bins, here, nodes.feature[parent], nodes.cut[parent], nodes.missing_left[parent], swap)
-        left, right = n_nodes, n_nodes + 1
-        nodes.left[parent] = left
-        nodes.start[left], nodes.end[left] = nodes.start[parent], nodes.start[parent] + n_left
-        nodes.start[right], nodes.end[right] = nodes.end[left], nodes.end[parent]
-        nodes.depth[left] = nodes.depth[right] = nodes.depth[parent] + 1
-        small, large = (left, right) if 2 * n_left <= len(here) else (right, left)
-        few = rows[nodes.start[small] : nodes.end[small]]
-        _sum_channels(channels, few, nodes.totals[small])
-        for c in range(n_channels):
-            nodes.totals[large, c] = nodes.totals[parent, c] - nodes.totals[small, c]
+        left = n_nodes
+        small, large = _split(bins, channels, rows, nodes, parent, left, swap)
         n_nodes += 2
         n_leaves += 1
         if n_leaves == limits.max_leaves:
@@ -110,6 +100,7 @@ def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyp
             continue
         if keep:
             ours, theirs = histograms[n_slots], histograms[nodes.slot[parent]]
+            few = rows[nodes.start[small] : nodes.end[small]]
             _fill(bins, channels, few, chosen, wanted, ordered, nodes.totals[small], ours)
             if try_small:
                 _search(bins, chosen, wanted, ours, nodes, small, limits, prefix)
@@ -119,7 +110,7 @@ def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyp
             nodes.slot[small], nodes.slot[large] = n_slots, nodes.slot[parent]
             n_slots += 1
         else:
-            for child in (left, right):
+            for child in (left, left + 1):
                 if _may_split(nodes, child, limits):
                     its = rows[nodes.start[child] : nodes.end[child]]
                     _fill(bins, channels, its, chosen, wanted, ordered, nodes.totals[child], histograms[0])
@@ -148,6 +139,23 @@ def _may_split(nodes, node, limits):  # type: ignore[no-untyped-def]
     weight = nodes.totals[node, -1]
     n = nodes.end[node] - nodes.start[node]
     return n >= 2 and weight >= 2 * limits.min_leaf_weight and nodes.depth[node] < limits.max_depth
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _split(bins, channels, rows, nodes, parent, left, swap):  # type: ignore[no-untyped-def]
+    """Share out the rows of a node to two children, ``left`` and the next; return the smaller and the larger one."""
+    here = rows[nodes.start[parent] : nodes.end[parent]]
+    n_left = _divide(bins, here, nodes.feature[parent], nodes.cut[parent], nodes.missing_left[parent], swap)
+    right = left + 1
+    nodes.left[parent] = left
+    nodes.start[left], nodes.end[left] = nodes.start[parent], nodes.start[parent] + n_left
+    nodes.start[right], nodes.end[right] = nodes.end[left], nodes.end[parent]
+    nodes.depth[left] = nodes.depth[right] = nodes.depth[parent] + 1
+    small, large = (left, right) if 2 * n_left <= len(here) else (right, left)
+    _sum_channels(channels, rows[nodes.start[small] : nodes.end[small]], nodes.totals[small])
+    for c in range(channels.shape[1]):
+        nodes.totals[large, c] = nodes.totals[parent, c] - nodes.totals[small, c]
+    return small, large
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -118,7 +118,10 @@ class _Sequence:
         chosen = np.sort(self.rng.permutation(len(self.bins.n_bins))[: settings.n_features])
         gradient_unit = self._sketch(rows)
         limits = TreeLimits(
-            settings.max_leaves, settings.max_depth, settings.min_samples_leaf * self.unit, settings.l2 * self.unit
+            min(settings.max_leaves, len(rows)),
+            settings.max_depth,
+            settings.min_samples_leaf * self.unit,
+            settings.l2 * self.unit,
         )
         feature, cut, missing_left, right, gain = grow_boosted(self.bins, self.channels, rows.copy(), chosen, limits)
         if len(feature) == 1:

@@ -103,7 +103,10 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
             tree.right[parent] = this
         n = end - start
         here = rows[start:end]
-        totals = _enter(node, here, labels, sample_weight)
+        if limits.random_cuts and n > labels.n_labels:
+            totals = _enter_all(node, here, labels, sample_weight)
+        else:
+            totals = _enter(node, here, labels, sample_weight)
         if not limits.random_cuts:
             _sum_overlaps(node, n)
         tree.n_samples[this] = n
@@ -214,6 +217,34 @@ def _enter(node, rows, labels, sample_weight):  # type: ignore[no-untyped-def]
         pure &= node.moved[k] == n
         node.number[node.present[k]] = -1
     return Totals(n_present, node_weight, label_weight, squares, pure)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _enter_all(node, rows, labels, sample_weight):  # type: ignore[no-untyped-def]
+    """Do the same with labels numbered as they are: no branches, but a cost for labels that do not occur."""
+    n, filled, node_weight = len(rows), 0, 0.0
+    for k in range(labels.n_labels):
+        node.totals[k] = 0.0
+        node.moved[k] = 0.0
+    for i in range(n):
+        row = rows[i]
+        v = sample_weight[row]
+        node.weight[i] = v
+        node.starts[i] = filled
+        node_weight += v
+        for t in range(np.uint64(labels.starts[row]), np.uint64(labels.starts[row + 1])):
+            label = np.uint32(labels.indices[t])
+            node.labels[filled] = label
+            node.totals[label] += v
+            node.moved[label] += 1.0
+            filled += 1
+    node.starts[n] = filled
+    label_weight, squares, pure = 0.0, 0.0, True
+    for k in range(labels.n_labels):
+        label_weight += node.totals[k]
+        squares += node.totals[k] ** 2
+        pure &= node.moved[k] == n or node.moved[k] == 0.0
+    return Totals(labels.n_labels, node_weight, label_weight, squares, pure)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
