@@ -30,7 +30,7 @@ def run(quick: bool = False) -> list[Case]:
 
 def random_trees(X: np.ndarray, Y: np.ndarray, draws: np.ndarray) -> Iterator[Case]:
     def grow(splitter: str) -> float:
-        grow_trees(X[:200], Y[:200], [0], sample_weight=draws[:200, :1].copy(), splitter=splitter)  # compiles
+        grow_trees(X[:200], Y[:200], range(2), sample_weight=draws[:200, :2], splitter=splitter)  # compiles
         settings = {"sample_weight": draws, "min_samples_leaf": MIN_SAMPLES_LEAF, "splitter": splitter, "n_jobs": 1}
         return seconds(lambda: grow_trees(X, Y, range(N_TREES), **settings)) / N_TREES
 
