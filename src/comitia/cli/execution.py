@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import typer
@@ -15,6 +16,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as ProgressBar
+from rich.text import Text
 
 from comitia._compare import results_of
 from comitia.cli.screen import messages, print_json, print_line, results
@@ -77,8 +79,10 @@ def show(found: Results) -> None:
             results.print(table)
     results.print(legend(found.blocks), style="dim", highlight=False, markup=False)
     results.print("\n[bold]Recommendation[/]")
-    for text in recommendation_texts(found):
-        results.print(Padding(text, (0, 0, 1, 2), expand=False), highlight=False)
+    for text, paste in recommendation_texts(found, results.width - 2):
+        results.print(Padding(text, (0, 0, 0, 2), expand=False), highlight=False)
+        # Not wrapped by the terminal's rules: what is copied from here is to run.
+        results.print(Text(indent(paste + "\n" * bool(paste), "  "), "cyan"), soft_wrap=True)
 
 
 @contextmanager

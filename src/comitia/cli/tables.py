@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -44,10 +45,32 @@ def _table(beside: Sequence[Block]) -> Table:
     return table
 
 
-def recommendation_texts(found: Results) -> Iterator[Text]:
-    """Write recommendations as people read them."""
+def recommendation_texts(found: Results, width: int) -> Iterator[tuple[Text, str]]:
+    """Write recommendations as people read them, each with the command or the code to paste."""
     for one in found.recommendations:
         text = Text.assemble((f"{one.measure.title}: ", "bold"), (f"{one.choice}. ", "bold green"), one.text)
-        if one.command or one.code:
-            text.append(f"\n{one.command or one.code}", "cyan")
-        yield text
+        yield text, folded_command(one.command, width) if one.command else one.code
+
+
+def folded_command(command: str, width: int) -> str:
+    r"""Break a command before options, as a shell takes it.
+
+    Examples
+    --------
+    >>> print(folded_command("comitia train 'my songs.csv' --loss f1 --seed 0 -o model.skops", 40))
+    comitia train 'my songs.csv' --loss f1 \
+      --seed 0 -o model.skops
+    """
+    groups: list[str] = []
+    for word in map(shlex.quote, shlex.split(command)):
+        if groups and not word.startswith("-"):
+            groups[-1] += f" {word}"
+        else:
+            groups.append(word)
+    lines = groups[:1]
+    for group in groups[1:]:
+        if len(lines[-1]) + len(group) + 3 <= width:
+            lines[-1] += f" {group}"
+        else:
+            lines.append(f"  {group}")
+    return " \\\n".join(lines)
