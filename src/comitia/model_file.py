@@ -20,7 +20,7 @@ from comitia._files import whole_file
 from comitia._model_archive import ModelFileError, inspect
 from comitia.aggregation import AGGREGATIONS
 from comitia.ensembles import MultilabelEnsemble
-from comitia.ensembles._features import ENCODERS
+from comitia.ensembles._features import NominalEncoder
 from comitia.losses import LOSSES
 from comitia.relevance import POOLS, READINGS, mixture
 
@@ -237,7 +237,7 @@ def known_types() -> dict[str, frozenset[str]]:
         "TypeNode": _names([str, int]) | numbers,
         "NdArrayNode": _names([np.ndarray]) | numbers,
         "DTypeNode": _names([np.dtype]),
-        "ObjectNode": _names([*ours, *ENCODERS]),
+        "ObjectNode": _names(ours),
     }
 
 
@@ -333,6 +333,9 @@ def _check_whole(model: Model) -> None:
         raise ModelFileError(f"its members do not know {n_labels} labels")
     if not isinstance(ensemble._form, ensembles._targets.Form) or (ensemble._form.classes is not None and n_labels > 1):
         raise ModelFileError("the form of its labels is not known")
+    encoder = getattr(ensemble, "_encoder", None)
+    if encoder is not None and not (isinstance(encoder, NominalEncoder) and encoder.names == model.features):
+        raise ModelFileError("its nominal features are not those of the ensemble")
     if hasattr(ensemble, "n_features_in_") and ensemble.n_features_in_ != len(model.features):
         raise ModelFileError(f"its {len(model.features)} features are not those of the ensemble")
 
@@ -359,10 +362,7 @@ def _try(model: Model) -> None:
 def _categories(ensemble: Any) -> list[tuple[str, Any]]:
     """The nominal features and the values that each may have."""
     encoder = getattr(ensemble, "_encoder", None)
-    if encoder is None:
-        return []
-    _, values, columns = encoder.transformers_[0]
-    return list(zip(columns, values.categories_, strict=True))
+    return list(zip(encoder.columns, encoder.categories, strict=True)) if encoder else []
 
 
 def _texts(column: Any) -> Any:

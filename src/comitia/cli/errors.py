@@ -36,7 +36,8 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             if os.environ.get("COMITIA_DEBUG") or type(error).__module__.startswith(("click", "typer")):
                 raise
             if _is_of_the_user(error):
-                messages.print(f"[bold red]error:[/] {escape(shown(_sentence(error)))}", highlight=False, soft_wrap=True)
+                sentence = escape(shown(_sentence(error)))
+                messages.print(f"[bold red]error:[/] {sentence}", highlight=False, soft_wrap=True)
             else:
                 messages.out(traceback.format_exc(), highlight=False, end="")
                 messages.out("This is a bug in comitia; please report it with the lines above.", highlight=False)

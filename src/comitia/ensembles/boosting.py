@@ -47,7 +47,7 @@ class EMOBTClassifier(BootstrapEnsemble):
         Features that each tree is grown on: a number, a share (but five at least), or all.
     subsample : float, default=0.6
         Share of a member's instances that decide on the splits of each tree.
-    max_bins : int, default=32
+    max_bins : int, default=64
         Most bins that the values of a feature are put into.
     sketch : "auto", int or None, default="auto"
         Outputs that the gradients of all labels are projected to before a tree is grown; ``None`` for all labels,

@@ -19,7 +19,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
 from comitia.aggregation import AGGREGATIONS, Aggregation
 from comitia.ensembles._crews import Crew
-from comitia.ensembles._features import is_frame, nominal_columns, nominal_encoder
+from comitia.ensembles._features import NominalEncoder, is_frame, nominal_columns
 from comitia.ensembles._out_of_bag import OutOfBag, aggregation_name
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets
@@ -146,7 +146,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
         }
         if fit:
             nominal = nominal_columns(X) if is_frame(X) else []
-            self._encoder = nominal_encoder(X, nominal, self._nominal) if nominal else None
+            self._encoder = NominalEncoder.of(X, nominal, self._nominal) if nominal else None
         if self._encoder is None:
             found = validate_data(self, X, reset=fit, accept_sparse="csr", **checks)
             if issparse(found):
@@ -155,14 +155,10 @@ class BootstrapEnsemble(MultilabelEnsemble):
         if not is_frame(X):
             raise ComitiaError(
                 f"X must be a frame, as it was in fit: its nominal columns,"
-                f" {', '.join(map(repr, self._encoder.transformers_[0][2]))}, are known by name."
+                f" {', '.join(map(repr, self._encoder.columns))}, are known by name."
             )
         validate_data(self, X, reset=fit, skip_check_array=True)
-        try:
-            encoded = self._encoder.transform(X)
-        except ValueError as error:
-            raise ComitiaError(f"X must hold nominal values that were there in fit: {error}") from error
-        return check_array(encoded, input_name="X", **checks)
+        return check_array(self._encoder.transform(X), input_name="X", **checks)
 
     def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
         if self.aggregation != "oob":
@@ -179,7 +175,7 @@ class BootstrapEnsemble(MultilabelEnsemble):
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
-        return (*super()._made_of(), OutOfBag)
+        return (*super()._made_of(), NominalEncoder, OutOfBag)
 
     def _ways(self) -> dict[str, tuple[Aggregation, Reading]]:
         """Return the ways of deciding that are judged out of bag, by name.
