@@ -11,8 +11,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from benchmarks.case import DATA, Case
 from benchmarks.mediamill import mediamill_size
-from comitia.learners.boosting import BoostedTrees, boost_trees, predict_boosted
-from comitia.learners.tree import grow_trees
+from comitia.learners._boosting import BoostedTrees, boost_trees, predict_boosted
+from comitia.learners._tree import grow_trees
 
 N_TREES = 25
 PEER_LABELS = 10

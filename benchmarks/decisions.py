@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.case import Case, median_time
-from comitia import FMeasure, Hamming, LabelSets, Marginals, SubsetZeroOne, votes
+from comitia import FLoss, Hamming, LabelSets, Marginals, SubsetZeroOne, votes
 
 SAMPLE = 200
 
@@ -37,7 +37,7 @@ def run(quick: bool = False) -> list[Case]:
     cases.append(
         _against_rows(
             f"F1 over votes, 50 x {n} x 101",
-            lambda: FMeasure().minimise(ballot),
+            lambda: FLoss().minimise(ballot),
             lambda i: f1_of_votes(*_row_of(ballot, i)),
             "NumPy a row",
             n,
@@ -57,7 +57,7 @@ def _f1_from_marginals(p: np.ndarray, kind: str) -> Case:
     name = f"F1 from {kind} marginals, {p.shape[0]} x {p.shape[1]}"
     return _against_rows(
         name,
-        lambda: FMeasure().minimise(belief),
+        lambda: FLoss().minimise(belief),
         lambda i: f1_of_row(p[i]),
         "the recurrence in NumPy a row",
         len(p),

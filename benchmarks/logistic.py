@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.case import DATA, Case, median_time, peak_memory
 from benchmarks.mediamill import mediamill_size
 from comitia.datasets import load_mulan
-from comitia.learners.chains import ChainFit, fit_chains, predict_chains
-from comitia.learners.logistic import fit_logistic
+from comitia.learners._chains import ChainFit, fit_chains, predict_chains
+from comitia.learners._logistic import fit_logistic
 
 M = 50
 N_JOBS = 2

@@ -8,12 +8,12 @@ import numpy as np
 
 from benchmarks.case import DATA, Case, median_time, peak_memory
 from benchmarks.mediamill import mediamill_size
-from comitia import FMeasure, LabelSets, Marginals
+from comitia import FLoss, LabelSets, Marginals
 from comitia._label_trie import LabelTrie
 from comitia._labels import distinct_rows
 from comitia.datasets import load_mulan
 from comitia.learners import fit_chains, fit_logistic, predict_chains, predict_logistic
-from comitia.learners.chain_joint import chain_joint, chain_tries
+from comitia.learners._chain_joint import chain_joint, chain_tries
 from comitia.relevance._seen import seen_label_sets
 
 SEEN = 6_555  # label sets of mediamill
@@ -46,11 +46,11 @@ def _f1_over_seen(X: np.ndarray, Y: np.ndarray, table: np.ndarray, counts: np.nd
     def decide(a: float) -> None:
         for start in range(0, len(p), CHUNK):
             seen = seen_label_sets(p[start : start + CHUNK], table, counts, a, at_most=AT_MOST, trie=trie)
-            FMeasure().minimise(LabelSets.unchecked(table=table, weights=seen, total=1.0))
+            FLoss().minimise(LabelSets.unchecked(table=table, weights=seen, total=1.0))
             entries.append(seen.nnz / seen.shape[0])
 
     decide(0.0)
-    alone = median_time(lambda: FMeasure().minimise(Marginals(p)), 5)
+    alone = median_time(lambda: FLoss().minimise(Marginals(p)), 5)
     cases = []
     for a in (0.0, 0.3, 1.0):
         entries.clear()

@@ -14,8 +14,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from benchmarks.case import DATA, Case, median_time
 from benchmarks.mediamill import mediamill_size
-from comitia import EMODTClassifier, FMeasure, Marginals
-from comitia.learners.tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
+from comitia import EMODTClassifier, FLoss, Marginals
+from comitia.learners._tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
 
 M = 50
 N_JOBS = 2
@@ -51,7 +51,7 @@ def predictions(X: np.ndarray, Y: np.ndarray) -> Iterator[Case]:
     ).fit(X, Y)
 
     def decide() -> np.ndarray:
-        return FMeasure().minimise(Marginals(np.column_stack([p[:, 1] for p in peer.predict_proba(X)])))
+        return FLoss().minimise(Marginals(np.column_stack([p[:, 1] for p in peer.predict_proba(X)])))
 
     ratio, note = race(lambda: ensemble.predict(X), decide, 1)
     yield Case("EMODT predict (CTP, F1), mediamill's size", "predict_proba and our decision", ratio, 2.0, note)

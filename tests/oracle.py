@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from comitia.losses import CustomLoss, FMeasure, Hamming, Jaccard, Loss, SubsetZeroOne
+from comitia.losses import CustomLoss, FLoss, Hamming, JaccardLoss, Loss, SubsetZeroOne
 from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance
 
 
@@ -25,11 +25,11 @@ def loss_value(loss: Loss, y: tuple[int, ...], h: tuple[int, ...]) -> float:
             ) / len(y)
         case SubsetZeroOne():
             return float(y != h)
-        case FMeasure():
+        case FLoss():
             if not any(y) and not any(h):
                 return 1 - loss.zero_division
             return 1 - (1 + loss.beta**2) * common / (sum(h) + loss.beta**2 * sum(y))
-        case Jaccard():
+        case JaccardLoss():
             if not any(y) and not any(h):
                 return 1 - loss.zero_division
             return 1 - common / (sum(y) + sum(h) - common)

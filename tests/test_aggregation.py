@@ -15,7 +15,7 @@ from comitia import (
     Aggregation,
     EBRClassifier,
     EMODTClassifier,
-    FMeasure,
+    FLoss,
     Hamming,
     LabelSets,
     Marginals,
@@ -54,9 +54,9 @@ def test_aggregations_are_what_their_definitions_in_the_paper_say(members):
     np.testing.assert_array_equal(decide(members, "f1", "gmv"), graded)
     np.testing.assert_array_equal(decide(members, "f1", "bmv"), binary)
     np.testing.assert_array_equal(
-        decide(members, "f1", "ctp"), FMeasure().minimise(Marginals(np.minimum(p.sum(axis=0) / n_members, 1)))
+        decide(members, "f1", "ctp"), FLoss().minimise(Marginals(np.minimum(p.sum(axis=0) / n_members, 1)))
     )
-    f_votes = np.stack([FMeasure().minimise(member) for member in members])
+    f_votes = np.stack([FLoss().minimise(member) for member in members])
     np.testing.assert_array_equal(decide(members, "f1", "ptc-lw"), 2 * f_votes.sum(axis=0) >= n_members)
     for i, chosen in enumerate(decide(members, "f1", "ptc-mode")):
         cast = [tuple(labeling) for labeling in f_votes[:, i].tolist()]
@@ -69,11 +69,11 @@ def test_aggregations_are_what_their_definitions_in_the_paper_say(members):
 def test_combining_votes_optimally_is_minimising_the_loss_over_them():
     rng = np.random.default_rng(0)
     members = [Marginals(rng.random((20, 6))) for _ in range(9)]
-    ballot = votes([FMeasure().minimise(member) for member in members])
+    ballot = votes([FLoss().minimise(member) for member in members])
     best = decide(members, "f1", "ptc-mbr")
     for other in ("ptc-lw", "ptc-mode"):
-        worse = FMeasure().risk(ballot, decide(members, "f1", other))
-        assert (FMeasure().risk(ballot, best) <= worse + 1e-12).all()
+        worse = FLoss().risk(ballot, decide(members, "f1", other))
+        assert (FLoss().risk(ballot, best) <= worse + 1e-12).all()
 
 
 def test_the_default_follows_the_papers_advice():
@@ -119,7 +119,7 @@ def test_a_heavier_member_prevails():
 def test_ctp_minimises_over_the_pool_that_is_named(pool):
     rng = np.random.default_rng(3)
     members = [Marginals(rng.random((6, 3))) for _ in range(11)]
-    expected = FMeasure().minimise(POOLS[pool](members))
+    expected = FLoss().minimise(POOLS[pool](members))
     np.testing.assert_array_equal(decide(members, "f1", "ctp", pool), expected)
 
 
@@ -206,7 +206,7 @@ def test_an_aggregation_of_ones_own_can_say_that_it_needs_joint_beliefs():
         EBRClassifier(n_estimators=2, aggregation=VotesOfJoints()).fit(X, Y)
     forest = EMODTClassifier(5, loss="f1", aggregation=VotesOfJoints(), random_state=0).fit(X, Y)
     modes = [SubsetZeroOne().minimise(member) for member in forest.predict_members(X, joint=True)]
-    np.testing.assert_array_equal(forest.predict(X), FMeasure().minimise(votes(modes)))
+    np.testing.assert_array_equal(forest.predict(X), FLoss().minimise(votes(modes)))
 
 
 def test_an_array_of_members_is_gone_through_like_a_list():

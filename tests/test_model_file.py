@@ -34,7 +34,7 @@ def fitted(kind, data, **parameters):
 @pytest.mark.parametrize("oob", [False, True])
 @pytest.mark.filterwarnings("ignore:.*out-of-bag")
 def test_what_is_loaded_predicts_what_was_saved(kind, oob, joint, path):
-    ensemble = fitted(kind, joint, oob_score=oob, loss=comitia.FMeasure(beta=2))
+    ensemble = fitted(kind, joint, oob_score=oob, loss=comitia.FLoss(beta=2))
     ensemble.set_params(pool=TrimmedMean(0.1))
     save(ensemble, path)
     opened = load(path)
@@ -151,7 +151,7 @@ def header(shape):
         (lambda p: rewritten(p, schema(lambda t: of(t)["content"].update(__id__=of(t)["__id__"]))), "have one number"),
         (lambda p: rewritten(p, schema(lambda t: of(t).update(__loader__="FunctionNode"))), r"EBRClassifier \(Funct"),
         (lambda p: rewritten(p, schema(lambda t: of(t, "members_").update(__module__="os"))), r"os\.LogisticCrew"),
-        (lambda p: rewritten(p, schema(lambda t: of(t, "members_").update(__class__="TreeCrew"))), "holds comitia"),
+        (lambda p: rewritten(p, schema(lambda t: of(t, "members_").update(__class__="TreeCrew"))), "other attributes"),
         (lambda p: rewritten(p, schema(lambda t: of(t, "members_").update(__class__=7))), "has no type"),
         (lambda p: rewritten(p, schema(lambda t: t["content"]["format"].update(content="1"))), "it has format 1, and"),
         (lambda p: rewritten(p, schema(lambda t: t["content"]["comitia"].update(content="1"))), "which version"),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from benchmarks.decisions import f1_of_row, f1_of_votes, mode_of_row
 
-from comitia import FMeasure, Jaccard, LabelSets, Marginals, SubsetZeroOne, votes
+from comitia import FLoss, JaccardLoss, LabelSets, Marginals, SubsetZeroOne, votes
 from comitia._labels import distinct_rows, pack, unpack
 from comitia.losses import _independent
 from comitia.relevance import _kernels
-from comitia.relevance.labelsets import merge_rows
+from comitia.relevance._labelsets import merge_rows
 
 RNG = np.random.default_rng(0)
 
@@ -25,16 +25,16 @@ def poisson_binomial(p):
 def test_f1_from_marginals_equals_the_recurrence_in_numpy(shape, skew):
     p = RNG.random(shape) ** skew
     expected = np.stack([f1_of_row(row) for row in p])
-    chosen = FMeasure().minimise(Marginals(p))
+    chosen = FLoss().minimise(Marginals(p))
     differ = (chosen != expected).any(axis=1)
-    same_risk = FMeasure().risk(Marginals(p), chosen) - FMeasure().risk(Marginals(p), expected)
+    same_risk = FLoss().risk(Marginals(p), chosen) - FLoss().risk(Marginals(p), expected)
     assert np.abs(same_risk).max() < 1e-13
     assert differ.mean() < 0.05, "only rounding may tell them apart"
 
 
 def test_jaccard_from_marginals_equals_the_factorised_expectation_in_numpy():
     p = RNG.random((60, 25)) ** 3
-    for row, chosen in zip(p, Jaccard().minimise(Marginals(p)), strict=True):
+    for row, chosen in zip(p, JaccardLoss().minimise(Marginals(p)), strict=True):
         q = np.sort(row)[::-1]
         values = [np.prod(1 - q)]
         for k in range(1, len(q) + 1):
@@ -46,9 +46,9 @@ def test_jaccard_from_marginals_equals_the_factorised_expectation_in_numpy():
 def test_f1_over_votes_equals_numpy_row_by_row():
     cast = (RNG.random((15, 80, 12)) < RNG.random((80, 12)) ** 2).astype(np.int8)
     ballot = votes(cast)
-    chosen = FMeasure().minimise(ballot)
+    chosen = FLoss().minimise(ballot)
     expected = np.stack([f1_of_votes(cast[:, i], np.full(15, 1 / 15)) for i in range(80)])
-    np.testing.assert_allclose(FMeasure().risk(ballot, chosen), FMeasure().risk(ballot, expected), atol=1e-14)
+    np.testing.assert_allclose(FLoss().risk(ballot, chosen), FLoss().risk(ballot, expected), atol=1e-14)
 
 
 def test_modes_equal_numpy_unique_row_by_row():

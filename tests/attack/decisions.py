@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from comitia import ComitiaError, LabelSets, Marginals, decide, votes
-from comitia.losses import LOSSES, CustomLoss, FMeasure, Hamming, Jaccard, Loss
+from comitia.losses import LOSSES, CustomLoss, FLoss, Hamming, JaccardLoss, Loss
 from tests import oracle
 from tests.attack.run import Log
 
@@ -27,9 +27,9 @@ def severity(truth: Any, labeling: Any) -> Any:
 
 DECIDED: tuple[Loss, ...] = (
     *dict.fromkeys(make() for make in LOSSES.values()),
-    *(FMeasure(beta=beta) for beta in (1e-6, 0.1, 0.5, 0.7310585, 1.5, 2, 3, 10, 1e6)),
-    *(FMeasure(beta=beta, zero_division=z) for beta in (1, 2) for z in (0, 0.25)),
-    *(Jaccard(zero_division=z) for z in (0, 0.5)),
+    *(FLoss(beta=beta) for beta in (1e-6, 0.1, 0.5, 0.7310585, 1.5, 2, 3, 10, 1e6)),
+    *(FLoss(beta=beta, zero_division=z) for beta in (1, 2) for z in (0, 0.25)),
+    *(JaccardLoss(zero_division=z) for z in (0, 0.5)),
     *(Hamming(false_negative=cost) for cost in (1e-9, 0.3, 3, 1e9)),
     Hamming(ties="relevant"),
     Hamming(ties="relevant", false_positive=0.25),

@@ -13,9 +13,9 @@ from scipy.sparse import issparse
 
 from comitia._names import printable
 from comitia.datasets import DataFormatError, Dataset, load_dataset
+from comitia.datasets._arff import read_arff
 from comitia.datasets._arff_header import Header, read_header
 from comitia.datasets._text import line_blocks
-from comitia.datasets.arff import read_arff
 from tests.datasets.reference import WrongRowError, read_rows
 from tests.datasets.writer import write_arff
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from comitia.datasets import DataFormatError, load_dataset, load_meka, load_mulan
-from comitia.datasets.arff import read_arff
+from comitia.datasets._arff import read_arff
 
 HEAD = "@relation r\n@attribute a numeric\n@attribute c {x,z}\n@attribute y {0,1}\n@data\n"
 

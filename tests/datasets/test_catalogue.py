@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from comitia.datasets import CatalogueEntry, DataFormatError, catalogue, fetch_dataset, list_datasets
+from comitia.datasets import CatalogueEntry, DataFormatError, _catalogue, fetch_dataset, list_datasets
 
 ARFF = b"@relation tiny\n@attribute a numeric\n@attribute y {0,1}\n@data\n0.5,1\n0.7,0\n"
 XML = b"<labels><label name='y'/></labels>"
@@ -109,9 +109,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def publish(
     monkeypatch: pytest.MonkeyPatch, server: Server, *, arff: bytes = ARFF, mirrors: tuple[str, ...] = ("",), n: int = 2
 ) -> None:
-    def sources(name: str, content: bytes) -> tuple[catalogue.Source, ...]:
+    def sources(name: str, content: bytes) -> tuple[_catalogue.Source, ...]:
         checksum = hashlib.sha256(content).hexdigest()
-        return tuple(catalogue.Source(f"{server.url}{mirror}/{name}", checksum) for mirror in mirrors)
+        return tuple(_catalogue.Source(f"{server.url}{mirror}/{name}", checksum) for mirror in mirrors)
 
     entry = CatalogueEntry("tiny", n, 1, 1, sources("tiny.arff", arff), sources("tiny.xml", XML))
     monkeypatch.setattr(catalogue, "CATALOGUE", (entry,))
@@ -131,7 +131,7 @@ def test_labels_that_the_catalogue_names_need_no_file(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(monkeypatch, server)
-    (entry,) = catalogue.CATALOGUE
+    (entry,) = _catalogue.CATALOGUE
     named = dataclasses.replace(entry, xml=(), labels=("y",))
     monkeypatch.setattr(catalogue, "CATALOGUE", (named,))
     assert fetch_dataset("tiny", cache=tmp_path).label_names == ("y",)

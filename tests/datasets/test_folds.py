@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 from comitia.datasets import MultilabelStratifiedKFold, load_mulan, load_seven_segment
-from comitia.datasets.folds import _deal
+from comitia.datasets._folds import _deal
 
 Labels = npt.NDArray[np.int8]
 

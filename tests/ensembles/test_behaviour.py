@@ -24,7 +24,7 @@ from comitia import (
     EBRClassifier,
     ECCClassifier,
     EMODTClassifier,
-    FMeasure,
+    FLoss,
     MultilabelBaggingClassifier,
     MultilabelVotingClassifier,
     SubsetZeroOne,
@@ -32,7 +32,7 @@ from comitia import (
 from comitia.aggregation import PredictThenCombine
 from comitia.datasets import load_seven_segment
 from comitia.relevance import Seen
-from comitia.relevance.base import Memory
+from comitia.relevance._base import Memory
 
 X, Y = make_multilabel_classification(n_samples=200, n_features=6, n_classes=4, random_state=1)
 OWN = [EBRClassifier(n_estimators=9, random_state=0), ECCClassifier(n_estimators=9, random_state=0),
@@ -58,8 +58,8 @@ def test_frames_keep_their_names_and_their_nominal_columns(ensemble, kind):
     assert fitted.label_names_.tolist() == [f"label {k}" for k in range(4)]
     assert fitted.feature_names_in_.tolist() == [*(f"x{j}" for j in range(6)), "colour"]
     without = clone(ensemble).fit(X, Y)
-    first = FMeasure().value(Y[:, :1], fitted.predict(features)[:, :1]).mean()
-    assert first <= FMeasure().value(Y[:, :1], without.predict(X)[:, :1]).mean(), "the colour tells the first label"
+    first = FLoss().value(Y[:, :1], fitted.predict(features)[:, :1]).mean()
+    assert first <= FLoss().value(Y[:, :1], without.predict(X)[:, :1]).mean(), "the colour tells the first label"
     np.testing.assert_array_equal(fitted.predict(features[:7]), fitted.predict(features)[:7])
     with pytest.raises(ValueError, match="frame"):
         fitted.predict(X)
@@ -119,7 +119,7 @@ def test_the_loss_of_each_instance_out_of_bag_is_known_and_its_mean_is_the_loss(
     judged = fitted.oob_mask_.any(axis=0) & (weight > 0)
     np.testing.assert_array_equal(np.isnan(fitted.oob_losses_), ~judged)
     labeling = (fitted.oob_proba_[judged] > 0.5).astype(int)
-    np.testing.assert_allclose(fitted.oob_losses_[judged], FMeasure().value(Y[judged], labeling))
+    np.testing.assert_allclose(fitted.oob_losses_[judged], FLoss().value(Y[judged], labeling))
     assert fitted.oob_loss_ == pytest.approx(np.average(fitted.oob_losses_[judged], weights=weight[judged]))
 
 
@@ -215,7 +215,7 @@ def test_out_of_bag_attributes_follow_the_parameters(ensemble):
             assert fitted.oob_score_ == 1 - row[name]
             assert np.nanmean(fitted.oob_losses_) == pytest.approx(row[name])
     for other, message in (
-        ({"loss": FMeasure(beta=2)}, "no out-of-bag losses are known"),
+        ({"loss": FLoss(beta=2)}, "no out-of-bag losses are known"),
         ({"loss": "f1", "pool": "median"}, "for pool Mean"),
         ({"pool": "mean", "reading": "independent"}, "for reading Auto"),
     ):
@@ -243,7 +243,7 @@ def test_without_out_of_bag_losses_there_is_nothing_to_choose_by_and_no_attribut
 def test_any_number_of_losses_leaves_the_memory_of_a_model_as_it_was():
     forest = EMODTClassifier(5, random_state=0).fit(X, Y)
     for beta in np.linspace(0.5, 3, 60):
-        forest.set_params(loss=FMeasure(beta=beta), aggregation="ptc-mode").predict(X)
+        forest.set_params(loss=FLoss(beta=beta), aggregation="ptc-mode").predict(X)
     kept = [len(memory) for leaves in forest.members_._leaves.values() for _, memory in leaves]
     assert kept
     assert max(kept) <= 3 * Memory.KEPT
@@ -369,7 +369,7 @@ def test_joint_decisions_need_trees():
 
 
 def test_an_aggregation_of_ones_own_is_judged_out_of_bag_as_well():
-    mine = PredictThenCombine(combine=FMeasure(beta=2))
+    mine = PredictThenCombine(combine=FLoss(beta=2))
     fitted = clone(OWN[2]).set_params(n_estimators=20, oob_score=True, loss="f1", aggregation=mine).fit(X, Y)
     assert fitted.oob_loss_ == fitted.oob_table_["f1"][repr(mine)]
     assert fitted.oob_aggregation_ == repr(mine)

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-import comitia.ensembles.base
+import comitia.ensembles._base
 from comitia import (
     AGGREGATIONS,
     LOSSES,
@@ -26,7 +26,7 @@ from comitia import (
     EBRClassifier,
     ECCClassifier,
     EMODTClassifier,
-    FMeasure,
+    FLoss,
     MultilabelBaggingClassifier,
     MultilabelVotingClassifier,
     decide,
@@ -109,7 +109,8 @@ def test_predictions_are_the_decisions_of_the_members(ensemble):
     for loss, aggregation, reading in product(LOSSES, AGGREGATIONS, READINGS):
         if fitted.set_params(loss=loss, reading=reading).can_decide_by(aggregation):
             fitted.set_params(aggregation=aggregation)
-            decided = decide(members[fitted.decision().needs_joint], loss, aggregation, reading=reading)
+            joint = fitted.supports_joint and fitted.decision().over.joint
+            decided = decide(members[joint], loss, aggregation, reading=reading)
             np.testing.assert_array_equal(fitted.predict(NEW), decided)
     fitted.set_params(reading="auto")
     members = members[False]
@@ -145,7 +146,7 @@ def test_results_do_not_depend_on_jobs_backends_or_chunks(ensemble, monkeypatch)
             other = clone(ensemble).set_params(n_jobs=2).fit(X, Y)
         np.testing.assert_array_equal(other.predict_proba(NEW), expected.predict_proba(NEW))
     for beliefs in (1, 35 * 9):
-        monkeypatch.setattr(comitia.ensembles.base, "BELIEFS_AT_ONCE", beliefs)
+        monkeypatch.setattr(comitia.ensembles._base, "BELIEFS_AT_ONCE", beliefs)
         for settings in ({"loss": "f1", "aggregation": "ptc-mbr"}, {"loss": "subset01"}, {"loss": "jaccard"}):
             parts = (
                 expected.set_params(**settings).predict(NEW),
@@ -154,7 +155,7 @@ def test_results_do_not_depend_on_jobs_backends_or_chunks(ensemble, monkeypatch)
             )
             monkeypatch.undo()
             whole = expected.predict(NEW), expected.predict_proba(NEW), expected.expected_loss(NEW)
-            monkeypatch.setattr(comitia.ensembles.base, "BELIEFS_AT_ONCE", beliefs)
+            monkeypatch.setattr(comitia.ensembles._base, "BELIEFS_AT_ONCE", beliefs)
             for part, all_ in zip(parts, whole, strict=True):
                 np.testing.assert_array_equal(part, all_)
 
@@ -237,10 +238,10 @@ def test_expected_loss_is_the_risk_under_the_ensembles_belief():
     members = list(forest.predict_members(NEW))
     from comitia.relevance import mean, mixture
 
-    np.testing.assert_allclose(forest.expected_loss(NEW), FMeasure().risk(mean(members), forest.predict(NEW)))
+    np.testing.assert_allclose(forest.expected_loss(NEW), FLoss().risk(mean(members), forest.predict(NEW)))
     forest.set_params(aggregation="ctp-joint")
     joint = mixture(list(forest.predict_members(NEW, joint=True)))
-    np.testing.assert_allclose(forest.expected_loss(NEW), FMeasure().risk(joint, forest.predict(NEW)))
+    np.testing.assert_allclose(forest.expected_loss(NEW), FLoss().risk(joint, forest.predict(NEW)))
 
 
 def test_score_is_one_minus_the_mean_loss():

@@ -10,11 +10,11 @@ from sklearn.linear_model import LogisticRegression
 
 from comitia import EBRClassifier, EMODTClassifier, SubsetZeroOne, votes
 from comitia.datasets import make_joint
-from comitia.experiments.choose import choose
-from comitia.experiments.plan import EnsembleSetting, PlanError
-from comitia.experiments.plan_file import paper_plans, parse_plan, read_plan, write_plan
-from comitia.experiments.run import run_plan
-from comitia.experiments.store import Store
+from comitia.experiments._choose import choose
+from comitia.experiments._plan import EnsembleSetting, PlanError
+from comitia.experiments._plan_file import paper_plans, parse_plan, read_plan, write_plan
+from comitia.experiments._run import run_plan
+from comitia.experiments._store import Store
 from tests.experiments.conftest import small_plan
 
 PLAN = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from comitia.experiments import Cell, DataSource, EnsembleSetting, StoreError, run_plan
-from comitia.experiments.run import fit_cell
+from comitia.experiments._run import fit_cell
 from tests.conftest import LABELS, write_csv
 from tests.experiments.conftest import small_plan
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import comitia.ensembles.base
+import comitia.ensembles._base
 from comitia import ENSEMBLES
 from comitia.aggregation import AGGREGATIONS
 from comitia.experiments import Way, losses_of
@@ -47,12 +47,13 @@ def test_the_chunk_changes_no_bit(ensemble, held_out, monkeypatch):
     scored = []
     for instances in (10_000, 20, 7):
         size = instances * 15 * held_out[1].shape[1]
-        monkeypatch.setattr(comitia.ensembles.base, "BELIEFS_AT_ONCE", size)
+        monkeypatch.setattr(comitia.ensembles._base, "BELIEFS_AT_ONCE", size)
         scored.append(losses_of(ensemble, *held_out, losses=["f1"], aggregations=[*AGGREGATIONS, "oob"], sizes=[2, 15]))
     assert scored[0] == scored[1] == scored[2]
 
 
 def test_left_to_out_of_bag_it_is_what_the_ensemble_predicts_by_its_choice(ensemble, held_out):
+    ensemble.set_params(aggregation="oob", pool="mean")
     found = losses_of(ensemble, *held_out, losses=LOSSES, aggregations=[*AGGREGATIONS, "oob"], sizes=[3, 15])
     for loss in LOSSES:
         predicted = ensemble.set_params(loss=loss, aggregation="oob").predict(held_out[0])

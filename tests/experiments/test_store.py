@@ -165,7 +165,7 @@ def test_a_folder_that_another_plan_took_a_moment_ago_is_refused(tmp_path, plan,
         with only_runner(folder):
             yield
 
-    monkeypatch.setattr("comitia.experiments.store.only_runner", late)
+    monkeypatch.setattr("comitia.experiments._store.only_runner", late)
     with pytest.raises(StoreError, match="seed: 7 in the folder, 0 now"):
         Store.create(tmp_path / "run", plan)
     assert Store.read(tmp_path / "run").plan.seed == 7

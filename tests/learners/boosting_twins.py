@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comitia.learners._boost_bins import bin_features
+from comitia.learners._boosting import BoostedTrees
 from comitia.learners._tree_codes import encode
-from comitia.learners.boosting import BoostedTrees
 
 Floats = NDArray[np.float64]
 

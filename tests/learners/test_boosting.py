@@ -12,8 +12,8 @@ from comitia.learners import _boost_growth, _boost_rounds
 from comitia.learners._boost_bins import bin_features, spread
 from comitia.learners._boost_input import check_settings
 from comitia.learners._boost_scores import LONGEST_STEP, newton_values, sigmoid, step
+from comitia.learners._boosting import BoostedTrees, boost_trees, predict_boosted
 from comitia.learners._tree_codes import encode
-from comitia.learners.boosting import BoostedTrees, boost_trees, predict_boosted
 
 KINDS = ["continuous", "few values", "mostly zero", "missing"]
 ALL = {"max_features": None, "subsample": 1.0}
@@ -132,7 +132,7 @@ def test_how_features_are_stored_and_how_many_histograms_are_kept_changes_no_bit
     assert_same(models[0], models[1])
     assert_same(models[0], models[2])
     monkeypatch.undo()
-    monkeypatch.setattr("comitia.learners.boosting.encode", lambda X: encode(X, dense_codes=0))
+    monkeypatch.setattr("comitia.learners._boosting.encode", lambda X: encode(X, dense_codes=0))
     (model,) = boost_trees(sparse.csr_array(X), Y, [1], sample_weight=weight[:, 0], max_rounds=8)
     assert_same(models[0], model)
 

@@ -5,8 +5,8 @@ from tests.oracle import labelings
 
 from comitia._errors import ComitiaError
 from comitia._labels import distinct_rows
-from comitia.learners.chain_joint import chain_joint, chain_joint_of_links, chain_tries
-from comitia.learners.chains import ChainFit, fit_chains
+from comitia.learners._chain_joint import chain_joint, chain_joint_of_links, chain_tries
+from comitia.learners._chains import ChainFit, fit_chains
 
 
 def random_fit(rng, M, K, d, scale=1.0):

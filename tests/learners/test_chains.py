@@ -7,7 +7,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
-from comitia.learners.chains import fit_chains, predict_chains, walk
+from comitia.learners._chains import fit_chains, predict_chains, walk
 
 METHODS = ["predict", "predict_proba"]
 

@@ -20,7 +20,7 @@ from comitia.learners import (
     predict_chains,
     predict_logistic,
 )
-from comitia.learners.logistic import SOLVABLE
+from comitia.learners._logistic import SOLVABLE
 
 DATA = make_joint(120, 4, 3, dependence=0.7, random_state=1).dataset
 

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from comitia.datasets import load_mulan
 from comitia.learners import _logistic_blocks
+from comitia.learners._logistic import fit_logistic, predict_logistic
 from comitia.learners._logistic_kernels import (
     add_rows,
     advance,
@@ -19,7 +20,6 @@ from comitia.learners._logistic_kernels import (
     residuals64,
 )
 from comitia.learners._logistic_solver import MEMORY, Objectives, State, metric_of, padded
-from comitia.learners.logistic import fit_logistic, predict_logistic
 
 
 def bootstraps(n, members, seed=0):

@@ -7,8 +7,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.learners.tree_twins import best_score, goes_left, make_data, nodes_of, score
 
 from comitia.learners import _tree_split
+from comitia.learners._tree import MultiObjectiveTree, grow_trees
 from comitia.learners._tree_codes import encode
-from comitia.learners.tree import MultiObjectiveTree, grow_trees
 
 KINDS = ["continuous", "few values", "mostly zero", "missing"]
 FIELDS = ("feature", "threshold", "right", "missing_left", "impurity", "weight", "n_samples")
@@ -120,13 +120,13 @@ def test_features_too_many_to_make_dense_grow_the_same_tree(kind, n, monkeypatch
     weight = np.random.default_rng(1).uniform(0.5, 2.0, n)  # no two cuts are equally good
     settings = {"sample_weight": weight, "max_features": None, "min_samples_leaf": 5}
     (tree,) = grow_trees(X, Y, [0], **settings)
-    monkeypatch.setattr("comitia.learners.tree.encode", lambda X: encode(X, dense_codes=0))
+    monkeypatch.setattr("comitia.learners._tree.encode", lambda X: encode(X, dense_codes=0))
     (listed,) = grow_trees(sparse.csr_array(X), Y, [0], **settings)
     assert_same(tree, listed)
 
 
 def test_features_that_no_instance_of_a_node_lists_do_not_count(monkeypatch):
-    monkeypatch.setattr("comitia.learners.tree.encode", lambda X: encode(X, dense_codes=0))
+    monkeypatch.setattr("comitia.learners._tree.encode", lambda X: encode(X, dense_codes=0))
     rng = np.random.default_rng(0)
     X = sparse.csr_array((rng.random((60, 2000)) < 0.002) * rng.integers(1, 4, (60, 2000)) * 1.0)
     Y = rng.integers(0, 2, (60, 5))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from comitia.learners.tree import grow_trees
+from comitia.learners._tree import grow_trees
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.array([[0, 1], [1, 1]] * 3)

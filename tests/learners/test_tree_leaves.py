@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from tests.learners.tree_twins import leaves_of, make_data, proportions
 
-from comitia.learners.tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
+from comitia.learners._tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
 
 
 def bootstraps(n: int, n_trees: int, seed: int = 0) -> NDArray[np.float64]:
@@ -78,7 +78,7 @@ def test_slices_threads_and_layouts_of_features_do_not_change_a_bit(forest, monk
     before = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
-        monkeypatch.setattr("comitia.learners.tree._ROWS_AT_ONCE", 700)
+        monkeypatch.setattr("comitia.learners._tree._ROWS_AT_ONCE", 700)
         for form in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
             np.testing.assert_array_equal(apply_trees(trees, form), leaves)
         np.testing.assert_array_equal(mean_marginals(trees, leaves), means)

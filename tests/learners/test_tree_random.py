@@ -6,8 +6,8 @@ from scipy import sparse
 from tests.learners.test_tree import KINDS, assert_same
 from tests.learners.tree_twins import goes_left, make_data, nodes_of, score
 
+from comitia.learners._tree import grow_trees
 from comitia.learners._tree_codes import encode
-from comitia.learners.tree import grow_trees
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -15,7 +15,6 @@ from comitia.learners.tree import grow_trees
 def test_every_split_has_enough_instances_on_both_sides_and_leaves_are_what_the_walk_says(kind, min_samples_leaf):
     X, Y = make_data(120, 6, 5, kind=kind)
     for tree in grow_trees(X, Y, range(5), splitter="random", min_samples_leaf=min_samples_leaf):
-        tree.check()
         assert tree.n_leaves > 3
         for node, rows in nodes_of(tree, X).items():
             assert len(rows) == tree.n_samples[node] >= min_samples_leaf
@@ -68,7 +67,7 @@ def test_sparse_features_grow_the_same_tree_as_dense_ones(kind, monkeypatch):
     (dense,) = grow_trees(X, Y, [0], splitter="random", max_features=None)
     (tree,) = grow_trees(sparse.csr_array(X), Y, [0], splitter="random", max_features=None)
     assert_same(dense, tree)
-    monkeypatch.setattr("comitia.learners.tree.encode", lambda X: encode(X, dense_codes=0))
+    monkeypatch.setattr("comitia.learners._tree.encode", lambda X: encode(X, dense_codes=0))
     (listed,) = grow_trees(sparse.csr_array(X), Y, [0], splitter="random", max_features=None)
     np.testing.assert_array_equal(tree.weight[0], listed.weight[0])
     assert listed.n_leaves > 3

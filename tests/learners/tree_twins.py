@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from comitia.learners.tree import MultiObjectiveTree
+from comitia.learners._tree import MultiObjectiveTree
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int8]

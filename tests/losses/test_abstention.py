@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comitia import ComitiaError
-from comitia.losses import FMeasure, Hamming, Jaccard, SubsetZeroOne
-from comitia.losses.abstention import Abstaining, cost_for_rate, rank_partially, risk_coverage
-from comitia.losses.counts import Matthews
+from comitia.losses import FLoss, Hamming, JaccardLoss, SubsetZeroOne
+from comitia.losses._abstention import Abstaining, cost_for_rate, rank_partially, risk_coverage
+from comitia.losses._counts import Matthews
 from comitia.relevance import LabelSets, Marginals, Shared
 from tests.losses.test_minimisers import label_sets, marginals
 from tests.oracle import distribution, labelings, loss_value
@@ -19,12 +19,12 @@ LOSSES = [
     Hamming(),
     Hamming(false_negative=3, false_positive=0.5),
     SubsetZeroOne(),
-    FMeasure(),
-    FMeasure(beta=2, zero_division=0),
-    FMeasure(beta=0.5),
-    FMeasure(beta=0.7310585),
-    Jaccard(),
-    Jaccard(zero_division=0),
+    FLoss(),
+    FLoss(beta=2, zero_division=0),
+    FLoss(beta=0.5),
+    FLoss(beta=0.7310585),
+    JaccardLoss(),
+    JaccardLoss(zero_division=0),
 ]
 COSTS = [0.0, 0.05, 0.3, 0.5, 1.0, 4.0]
 
@@ -38,7 +38,7 @@ def partial_value(rule, y, answer):
     decided = [k for k, a in enumerate(answer) if a >= 0]
     left = len(y) - len(decided)
     if not decided:
-        loss = 1 - rule.loss.zero_division if isinstance(rule.loss, FMeasure | Jaccard) else 0.0
+        loss = 1 - rule.loss.zero_division if isinstance(rule.loss, FLoss | JaccardLoss) else 0.0
     else:
         loss = loss_value(rule.loss, tuple(y[k] for k in decided), tuple(answer[k] for k in decided))
         if isinstance(rule.loss, Hamming):
@@ -102,7 +102,7 @@ def test_partial_answers_from_label_sets_are_rarely_worse_than_the_best(record_p
     K, gaps = 5, []
     answers = np.array(list(product((-1, 0, 1), repeat=K)), np.int8)
     sets = LabelSets.from_rows([(rng.random((6, K)) < 0.4, rng.dirichlet(np.ones(6))) for _ in range(40)])
-    for loss in (SubsetZeroOne(), FMeasure(), Jaccard()):
+    for loss in (SubsetZeroOne(), FLoss(), JaccardLoss()):
         for cost in (0.2, 0.5):
             rule = Abstaining(loss, cost)
             reached = rule.risk(sets, rule.minimise(sets))
@@ -135,7 +135,7 @@ def test_shared_beliefs_are_decided_as_if_spelled_out():
 
 
 @pytest.mark.parametrize("penalty", ["linear", "concave"])
-@pytest.mark.parametrize("loss", [Hamming(), SubsetZeroOne(), FMeasure(), Jaccard()], ids=str)
+@pytest.mark.parametrize("loss", [Hamming(), SubsetZeroOne(), FLoss(), JaccardLoss()], ids=str)
 def test_a_rate_is_nearly_reached_and_never_passed(loss, penalty):
     rng = np.random.default_rng(4)
     belief = Marginals(rng.random((300, 8)))
@@ -151,7 +151,7 @@ def test_the_loss_falls_as_more_is_left_open():
     rng = np.random.default_rng(5)
     p = rng.random((2000, 6))
     y = (rng.random(p.shape) < p).astype(int)
-    for loss in (Hamming(), FMeasure(), Jaccard(), SubsetZeroOne()):
+    for loss in (Hamming(), FLoss(), JaccardLoss(), SubsetZeroOne()):
         curve = risk_coverage(Marginals(p), y, loss, rates=[0, 0.2, 0.4])
         assert curve.coverage[0] == 1
         assert (np.diff(curve.coverage) < 0).all()

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comitia import ComitiaError, decide
-from comitia.losses import CustomLoss, FMeasure, Hamming, Jaccard, SubsetZeroOne
-from comitia.losses.abstention import Abstaining
-from comitia.losses.constraints import Constraints, Within, minimise_within
-from comitia.losses.counts import CountLoss, Matthews, Recall
+from comitia.losses import CustomLoss, FLoss, Hamming, JaccardLoss, SubsetZeroOne
+from comitia.losses._abstention import Abstaining
+from comitia.losses._constraints import Constraints, Within, minimise_within
+from comitia.losses._counts import CountLoss, Matthews, Recall
 from comitia.relevance import LabelSets, Marginals, Shared, votes
 from tests.losses.test_counts import counted_risks, steep
 from tests.losses.test_minimisers import severity
@@ -40,11 +40,11 @@ LOSSES = [
     Hamming(false_positive=(1, 2, 0.5, 1, 0, 3), false_negative=2.0),
     Hamming(ties="relevant"),
     SubsetZeroOne(),
-    FMeasure(),
-    FMeasure(beta=2, zero_division=0),
-    FMeasure(beta=0.7310585),
-    Jaccard(),
-    Jaccard(zero_division=0),
+    FLoss(),
+    FLoss(beta=2, zero_division=0),
+    FLoss(beta=0.7310585),
+    JaccardLoss(),
+    JaccardLoss(zero_division=0),
     Matthews(),
     Recall(precision_floor=0.5),
     CustomLoss(severity),
@@ -122,7 +122,7 @@ def test_random_limits_are_kept_at_the_smallest_risk(data, seed):
     p = Marginals(rng.choice([rng.random((3, K)), rng.integers(0, 3, (3, K)) / 2, rng.random((3, K)) ** 6]))
     sets = LabelSets.from_rows([(rng.random((5, K)) < 0.4, rng.dirichlet(np.ones(5))) for _ in range(3)])
     for belief in (p, sets):
-        for loss in (Hamming(), SubsetZeroOne(), FMeasure(), Jaccard(), Matthews()):
+        for loss in (Hamming(), SubsetZeroOne(), FLoss(), JaccardLoss(), Matthews()):
             for i, labeling in enumerate(map(tuple, minimise_within(loss, belief, limits).tolist())):
                 assert allowed(limits, labeling)
                 expected = every_risk(loss, belief, i)
@@ -137,7 +137,7 @@ def test_a_search_keeps_the_limits_and_comes_close_to_the_best(name):
         Marginals(rng.random((40, K)) ** 2),
         LabelSets.from_rows([(rng.random((9, K)) < 0.4, rng.dirichlet(np.ones(9))) for _ in range(40)]),
     )
-    for loss in (Jaccard(), FMeasure(), CountLoss(steep), CustomLoss(severity, candidates="all")):
+    for loss in (JaccardLoss(), FLoss(), CountLoss(steep), CustomLoss(severity, candidates="all")):
         for belief in beliefs:
             own = CustomLoss(loss._value)  # no algorithm but the search knows it
             found = minimise_within(own, belief, limits, exact_labels=0)
@@ -158,7 +158,7 @@ def test_many_labels_are_decided_within_limits_by_every_loss():
     tangled = Constraints(at_least=3, exclusive=((0, 1), (1, 2), (2, 3)), implies=((5, 0), (5, 4), (6, 4)))
     sets = LabelSets.from_rows([(rng.random((8, many)) < 0.1, rng.dirichlet(np.ones(8))) for _ in range(n)])
     for belief in (Marginals(rng.random((n, many)) ** 3), sets):
-        for loss in (Hamming(), SubsetZeroOne(), FMeasure(), Jaccard(), Matthews()):
+        for loss in (Hamming(), SubsetZeroOne(), FLoss(), JaccardLoss(), Matthews()):
             for rules in (
                 limits,
                 tangled,
@@ -174,7 +174,7 @@ def test_many_labels_are_decided_within_limits_by_every_loss():
 def test_limits_that_allow_the_unlimited_answer_leave_it_as_good():
     rng = np.random.default_rng(2)
     belief = Marginals(rng.random((300, 30)) ** 2)
-    for loss in (Hamming(), SubsetZeroOne(), FMeasure(), FMeasure(beta=0.7310585), Jaccard(), Matthews()):
+    for loss in (Hamming(), SubsetZeroOne(), FLoss(), FLoss(beta=0.7310585), JaccardLoss(), Matthews()):
         free = loss.risk(belief, loss.minimise(belief))
         limited = loss.risk(belief, minimise_within(loss, belief, Constraints(at_least=1)))
         np.testing.assert_allclose(limited, np.maximum(free, limited), atol=1e-12)
@@ -186,11 +186,11 @@ def test_shared_beliefs_and_members_decide_within_limits():
     limits = Constraints(at_most=2, exclusive=((0, 1),))
     shared = Shared(Marginals(rng.random((3, 5))), np.array([2, 0, 0, 1]))
     np.testing.assert_array_equal(
-        minimise_within(FMeasure(), shared, limits), minimise_within(FMeasure(), shared.spelled_out(), limits)
+        minimise_within(FLoss(), shared, limits), minimise_within(FLoss(), shared.spelled_out(), limits)
     )
     members = [Marginals(rng.random((20, 5))) for _ in range(4)]
     for aggregation in ("ctp", "ptc-mbr"):
-        assert limits.allows(decide(members, Within(FMeasure(), limits), aggregation)).all()
+        assert limits.allows(decide(members, Within(FLoss(), limits), aggregation)).all()
 
 
 def test_limits_by_name_become_limits_by_position():
@@ -242,10 +242,10 @@ def test_answers_are_the_same_bits_for_one_thread_and_for_all():
     ballot = votes(rng.random((7, 900, K)) < p)
     before = numba.get_num_threads()
     for decided in (
-        *(Within(loss, LIMITS["trees and sizes"]) for loss in (Hamming(), FMeasure(), Matthews())),
-        *(Within(loss, LIMITS["groups and sizes"]) for loss in (Hamming(), FMeasure(), Jaccard(), Matthews())),
-        Abstaining(FMeasure(), 0.3),
-        Abstaining(Jaccard(), 0.3),
+        *(Within(loss, LIMITS["trees and sizes"]) for loss in (Hamming(), FLoss(), Matthews())),
+        *(Within(loss, LIMITS["groups and sizes"]) for loss in (Hamming(), FLoss(), JaccardLoss(), Matthews())),
+        Abstaining(FLoss(), 0.3),
+        Abstaining(JaccardLoss(), 0.3),
         Abstaining(SubsetZeroOne(), 0.3),
     ):
         for belief in (Marginals(p), ballot):
@@ -259,7 +259,7 @@ def test_answers_are_the_same_bits_for_one_thread_and_for_all():
 
 def test_no_instances_give_an_empty_answer():
     for belief in (Marginals(np.empty((0, 4))), LabelSets(np.eye(4, dtype=np.int8), np.empty((0, 4)))):
-        for loss in (Hamming(), SubsetZeroOne(), FMeasure(), Jaccard(), Matthews(), Recall(precision_floor=0.5)):
+        for loss in (Hamming(), SubsetZeroOne(), FLoss(), JaccardLoss(), Matthews(), Recall(precision_floor=0.5)):
             for limits in (
                 Constraints(at_least=1),
                 Constraints(implies=((0, 1),)),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import matthews_corrcoef, precision_score, recall_score
 
 from comitia import ComitiaError, decide
-from comitia.losses import FMeasure, Jaccard
-from comitia.losses.counts import (
+from comitia.losses import FLoss, JaccardLoss
+from comitia.losses._counts import (
     CountLoss,
     FowlkesMallows,
     Informedness,
@@ -91,7 +91,7 @@ def test_minimise_reaches_the_smallest_risk_of_all_labelings_and_risk_is_the_exp
 def test_the_f_measure_and_the_jaccard_index_are_minimised_as_by_their_own_algorithms(K):
     rng = np.random.default_rng(K)
     belief = Marginals(np.concatenate([rng.random((20, K)), rng.random((20, K)) ** 5, rng.integers(0, 3, (9, K)) / 2]))
-    for counted, own in ((CountLoss(f1), FMeasure()), (CountLoss(jaccard), Jaccard())):
+    for counted, own in ((CountLoss(f1), FLoss()), (CountLoss(jaccard), JaccardLoss())):
         np.testing.assert_allclose(
             own.risk(belief, counted.minimise(belief)), own.risk(belief, own.minimise(belief)), rtol=1e-10, atol=1e-10
         )
@@ -104,7 +104,7 @@ def test_label_sets_of_many_labels_are_minimised_for_f1_as_by_its_own_algorithm(
     belief = LabelSets.from_rows(
         [(rng.random((15, 40)) < rng.random(40) ** 2, rng.dirichlet(np.ones(15))) for _ in range(30)]
     )
-    own = FMeasure()
+    own = FLoss()
     np.testing.assert_allclose(
         own.risk(belief, CountLoss(f1).minimise(belief)), own.risk(belief, own.minimise(belief)), rtol=1e-11
     )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from comitia.losses import LOSSES, CustomLoss, FMeasure, Hamming, Jaccard, Loss, SubsetZeroOne
+from comitia.losses import LOSSES, CustomLoss, FLoss, Hamming, JaccardLoss, Loss, SubsetZeroOne
 from comitia.relevance import LabelSets, Marginals, NonEmpty, Shared
 from tests.oracle import labelings, risks
 
@@ -22,13 +22,13 @@ def severity(truth, labeling):
 
 VARIANTS: list[Loss] = [
     *(make() for make in LOSSES.values()),
-    FMeasure(beta=2),
-    FMeasure(beta=0.5),
-    FMeasure(beta=1.5),
-    FMeasure(beta=0.7310585),
-    FMeasure(zero_division=0),
-    FMeasure(beta=3, zero_division=0.25),
-    Jaccard(zero_division=0),
+    FLoss(beta=2),
+    FLoss(beta=0.5),
+    FLoss(beta=1.5),
+    FLoss(beta=0.7310585),
+    FLoss(zero_division=0),
+    FLoss(beta=3, zero_division=0.25),
+    JaccardLoss(zero_division=0),
     Hamming(false_negative=3),
     Hamming(ties="relevant", false_positive=0.25),
     CustomLoss(severity),
@@ -120,7 +120,7 @@ def test_the_papers_example_has_different_answers_for_different_losses():
 def test_more_labels_than_the_largest_labelset_may_be_best_for_f1():
     m = 7
     belief = LabelSets(np.eye(m, dtype=np.int8), np.full((1, m), 1 / m))
-    assert FMeasure().minimise(belief).sum() == m
+    assert FLoss().minimise(belief).sum() == m
 
 
 def test_a_mode_tie_goes_to_the_labeling_that_others_agree_with_then_to_the_first():
@@ -160,7 +160,7 @@ def test_two_thousand_labels_are_decided_without_overflow_or_nan(loss):
 
 
 def test_of_equally_probable_labels_the_first_are_taken():
-    chosen = FMeasure().minimise(Marginals([[0.2, 0.9, 0.2, 0.2, 0.9]]))[0]
+    chosen = FLoss().minimise(Marginals([[0.2, 0.9, 0.2, 0.2, 0.9]]))[0]
     taken = int(chosen[[0, 2, 3]].sum())
     assert chosen[[0, 2, 3]].tolist() == [1] * taken + [0] * (3 - taken)
     assert chosen[[1, 4]].tolist() == [1, 1]
@@ -168,9 +168,9 @@ def test_of_equally_probable_labels_the_first_are_taken():
 
 def test_a_probability_below_any_rounding_still_beats_nothing():
     belief = Marginals([[1e-200, 0.0, 1e-250]])
-    assert FMeasure(zero_division=0).minimise(belief)[0, 0] == 1
-    assert Jaccard(zero_division=0).minimise(belief)[0, 0] == 1
-    assert FMeasure().minimise(belief).sum() == 0
+    assert FLoss(zero_division=0).minimise(belief)[0, 0] == 1
+    assert JaccardLoss(zero_division=0).minimise(belief)[0, 0] == 1
+    assert FLoss().minimise(belief).sum() == 0
 
 
 @pytest.mark.parametrize("loss", [loss for loss in VARIANTS if not isinstance(loss, CustomLoss)], ids=str)
@@ -184,7 +184,7 @@ def test_no_instances_give_an_empty_answer(loss):
 
 def test_jaccard_over_many_labels_is_never_worse_than_its_candidates_and_rarely_worse_than_the_best(record_property):
     rng = np.random.default_rng(5)
-    K, loss = 9, Jaccard(exact_labels=0)
+    K, loss = 9, JaccardLoss(exact_labels=0)
     gaps = []
     for _ in range(60):
         centre = rng.random(K) < 0.4
@@ -195,7 +195,7 @@ def test_jaccard_over_many_labels_is_never_worse_than_its_candidates_and_rarely_
         top = np.array([np.isin(np.arange(K), order[:k]) for k in range(K + 1)], np.int8)
         for candidate in (*relevance.table, *top):
             assert reached <= loss.risk(relevance, candidate[None])[0] + 1e-12
-        exact = Jaccard(exact_labels=K)
+        exact = JaccardLoss(exact_labels=K)
         gaps.append(reached - exact.risk(relevance, exact.minimise(relevance))[0])
     record_property("largest_gap_to_the_optimum", float(max(gaps)))
     print(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, label_ranking_loss, ndcg_score
 
 from comitia import ComitiaError, decide
-from comitia.losses.constraints import Constraints, minimise_within
-from comitia.losses.topk import PropensityScored, TopK, propensities, rank_by
+from comitia.losses._constraints import Constraints, minimise_within
+from comitia.losses._topk import PropensityScored, TopK, propensities, rank_by
 from comitia.relevance import LabelSets, Marginals, Shared
 from tests.losses.test_counts import counted_risks
 from tests.losses.test_minimisers import label_sets, marginals

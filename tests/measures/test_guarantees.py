@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from comitia import ComitiaError
-from comitia.measures.guarantees import RecallAtLeast, TwoCuts, recall_threshold
+from comitia.measures._guarantees import RecallAtLeast, TwoCuts, recall_threshold
 from comitia.relevance import Marginals
 
 

@@ -19,7 +19,7 @@ from comitia.measures import (
     decide_together,
     get_measure,
 )
-from comitia.measures import averages as averages_module
+from comitia.measures import _averages as averages_module
 
 
 def g_mean(tp, fp, fn, tn):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from comitia._errors import ComitiaError
 from comitia.relevance import Marginals
-from comitia.relevance.calibration import KINDS, _log_loss, fit_calibration
+from comitia.relevance._calibration import KINDS, _log_loss, fit_calibration
 
 
 def distorted(rng, n, K, slope, shift):

@@ -5,7 +5,7 @@ import pytest
 from comitia._errors import ComitiaError
 from comitia._label_trie import LabelTrie
 from comitia._labels import distinct_rows
-from comitia.losses import FMeasure
+from comitia.losses import FLoss
 from comitia.relevance import LabelSets
 from comitia.relevance._seen import seen_label_sets
 from tests.oracle import labelings
@@ -65,10 +65,10 @@ def test_no_more_than_the_stated_mass_is_missing_and_the_rest_keeps_its_proporti
 def test_a_decision_loses_no_more_than_what_is_missing():
     p, table, counts = skewed(np.random.default_rng(4), 40, 25, 400)
     exact = LabelSets(table, seen_label_sets(p, table, counts, missing=0))
-    best = FMeasure().risk(exact, FMeasure().minimise(exact))
+    best = FLoss().risk(exact, FLoss().minimise(exact))
     for missing in (0.01, 0.2):
         short = LabelSets(table, seen_label_sets(p, table, counts, missing=missing))
-        assert (FMeasure().risk(exact, FMeasure().minimise(short)) <= best + missing).all()
+        assert (FLoss().risk(exact, FLoss().minimise(short)) <= best + missing).all()
 
 
 def test_at_most_so_many_sets_are_kept_and_the_heaviest_among_them():

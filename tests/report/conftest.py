@@ -10,8 +10,8 @@ from sklearn.datasets import make_multilabel_classification
 from comitia._compare import read_run
 from comitia.experiments import DataSource, EnsembleSetting, Plan, run_plan
 from comitia.report import Results
-from comitia.report.blocks import blocks
-from comitia.report.tables import ComparisonTable
+from comitia.report._blocks import blocks
+from comitia.report._tables import ComparisonTable
 
 SCRIPT = "<script>alert(1)</script>"
 SIZES = (1, 5, 12)

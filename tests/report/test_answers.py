@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comitia.report.answers import answers as answers_of
-from comitia.report.blocks import blocks
-from comitia.report.paper import read_paper
+from comitia.report._answers import answers as answers_of
+from comitia.report._blocks import blocks
+from comitia.report._paper import read_paper
 from comitia.statistics import corrected_t_test, holm
 
 

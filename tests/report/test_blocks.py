@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comitia.report.blocks import blocks, checked_rows
+from comitia.report._blocks import blocks, checked_rows
 
 
 def test_values_are_the_means_over_folds_in_percent(rows):

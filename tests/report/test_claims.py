@@ -6,8 +6,8 @@ import pytest
 from comitia._compare import read_run
 from comitia.experiments import DataSource, EnsembleSetting, Plan, read_plan, run_plan
 from comitia.report import Results, read_paper
-from comitia.report.claims import beyond, claims, means_beside, means_over_aggregations
-from comitia.report.paper import PAPER
+from comitia.report._claims import beyond, claims, means_beside, means_over_aggregations
+from comitia.report._paper import PAPER
 from tests.conftest import LABELS
 
 

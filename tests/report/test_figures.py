@@ -10,7 +10,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from comitia.report import SevenSegments
-from comitia.report.blocks import blocks
+from comitia.report._blocks import blocks
+from comitia.report._presentation import STYLES, style
+from comitia.report._vocabulary import in_order, title
 from comitia.report.figures import (
     critical_difference,
     ensemble_sizes,
@@ -19,8 +21,6 @@ from comitia.report.figures import (
     save,
     seven_segments,
 )
-from comitia.report.presentation import STYLES, style
-from comitia.report.vocabulary import in_order, title
 
 
 def texts(figure: Figure) -> list[str]:
@@ -211,7 +211,7 @@ import matplotlib as mpl
 settings = lambda: {name: mpl.rcParams[name] for name in mpl.rcParams if name != "backend"}
 before = settings()
 from matplotlib.figure import Figure
-from comitia.report.figures.files import as_svg
+from comitia.report.figures._files import as_svg
 assert "<svg" in as_svg(Figure())
 assert settings() == before
 assert "matplotlib.pyplot" not in sys.modules

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from comitia.report import Results, read_paper
-from comitia.report.blocks import blocks
-from comitia.report.html import page, summary
+from comitia.report._blocks import blocks
+from comitia.report._html import page, summary
 
 SCRIPT = "<script>alert(1)</script>"
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import comitia
-from comitia.report import Results, Setting, blocks, read_paper
-from comitia.report.answers import answers
+from comitia.report import Results, Setting, _blocks, read_paper
+from comitia.report._answers import answers
+from comitia.report._html import summary
 from comitia.report.figures import critical_difference
-from comitia.report.html import summary
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -22,7 +22,7 @@ SCRIPT = "<script>alert(1)</script>"
 def counted(monkeypatch) -> list:
     """A list that grows with every gathering of rows into blocks."""
     calls = []
-    gather = blocks.blocks
+    gather = _blocks.blocks
 
     def count(rows, **choice):
         calls.append(choice.get("aggregations"))
@@ -173,7 +173,7 @@ def chance(seed: int) -> pd.DataFrame:
 @pytest.mark.parametrize("seed", range(4))
 def test_bars_and_words_agree_on_what_differs(seed):
     """Without a difference by Friedman's test one bar joins all; Nemenyi alone might have found one."""
-    (block,) = blocks.blocks(chance(seed))
+    (block,) = _blocks.blocks(chance(seed))
     (answer,) = answers([block])
     (axes,) = critical_difference(block).axes
     bars = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 3.5]

@@ -46,7 +46,7 @@ def test_a_page_that_cannot_be_made_leaves_everything_as_it_was(run, report_fold
     def fail(run):
         raise RuntimeError("no page today")
 
-    monkeypatch.setattr("comitia.report.write.page", fail)
+    monkeypatch.setattr("comitia.report._write.page", fail)
     with pytest.raises(RuntimeError, match="no page today"):
         run.write(report_folder)
     assert {path: path.stat().st_mtime_ns for path in report_folder.rglob("*")} == before

@@ -14,9 +14,9 @@ from comitia._errors import ComitiaError
 from comitia.aggregation import AGGREGATIONS
 from comitia.ensembles import ENSEMBLES
 from comitia.experiments import EnsembleSetting, Plan, Progress, run_plan
-from comitia.experiments.plan import CHOSEN_BY_OOB
+from comitia.experiments._plan import CHOSEN_BY_OOB
 from comitia.report import Results
-from comitia.report.write import write_results
+from comitia.report._write import write_results
 
 LOSSES = ("hamming", "subset01", "f1")
 ENSEMBLE_NAMES = ("emodt", "ecc", "ebr")

@@ -17,9 +17,9 @@ from comitia._errors import ComitiaError
 from comitia._labels import LabelArray, check_labels
 from comitia._names import unknown
 from comitia.datasets import Dataset, list_datasets, load_features
-from comitia.datasets.arff import stem
+from comitia.datasets._arff import stem
 from comitia.experiments import DataSource
-from comitia.experiments.plan import EXAMPLES
+from comitia.experiments._plan import EXAMPLES
 
 NAME = "data"
 """What arrays are called."""

@@ -17,7 +17,7 @@ from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import results
-from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES, file_name
+from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, file_name
 from comitia.relevance import POOLS
 
 _WHAT, _OUTPUT = "What to compare", "Output"

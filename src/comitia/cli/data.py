@@ -16,9 +16,9 @@ from comitia.cli.errors import misuse
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
 from comitia.datasets import CatalogueEntry, DataFormatError, Dataset, fetch_dataset, list_datasets, load_features
-from comitia.datasets.load import file_format
+from comitia.datasets._load import file_format
 from comitia.experiments import DataSource
-from comitia.experiments.plan import EXAMPLES
+from comitia.experiments._plan import EXAMPLES
 
 _LOCAL = "in the data folder"
 

@@ -24,8 +24,8 @@ from comitia.cli.tables import recommendation_texts, tables
 from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
 from comitia.report import Results
-from comitia.report.text import legend
-from comitia.report.words import by_error, duration
+from comitia.report._text import legend
+from comitia.report._words import by_error, duration
 
 _SECONDS_BETWEEN_LINES = 10.0
 

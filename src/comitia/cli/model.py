@@ -18,7 +18,7 @@ from comitia.cli.errors import misuse
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import load_features
-from comitia.experiments.plan import CHOSEN_BY_OOB, LOSS_NAMES
+from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES
 from comitia.model_file import Model, save
 
 Output = Annotated[

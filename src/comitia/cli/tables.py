@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from comitia.report import Results
-from comitia.report.blocks import Block
-from comitia.report.text import entry
-from comitia.report.vocabulary import in_order, title
+from comitia.report._blocks import Block
+from comitia.report._text import entry
+from comitia.report._vocabulary import in_order, title
 
 _STYLES = {"value": "", "best": "bold green", "rank": "cyan", "error": "dim", "difference": "dim", "missing": "dim"}
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from comitia._errors import ComitiaError
 from comitia.datasets._arff_header import Attribute, Header, shortened, unescaped
-from comitia.datasets.dataset import DataFormatError
+from comitia.datasets._dataset import DataFormatError
 
 
 class CellReader:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from comitia.datasets._arff_dates import DateFormat
-from comitia.datasets.dataset import DataFormatError
+from comitia.datasets._dataset import DataFormatError
 
 Kind = Literal["numeric", "nominal", "string", "date"]
 

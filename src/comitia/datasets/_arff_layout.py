@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from comitia.datasets._arff_header import Attribute, Header
 from comitia.datasets._arff_kernels import BIT, LABEL, NUMBER, OTHER
-from comitia.datasets.dataset import DataFormatError
+from comitia.datasets._dataset import DataFormatError
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from comitia.datasets import _arff_kernels as kernels
 from comitia.datasets._arff_cells import CellReader
 from comitia.datasets._arff_header import shortened
 from comitia.datasets._arff_layout import Layout
-from comitia.datasets.dataset import DataFormatError
+from comitia.datasets._dataset import DataFormatError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

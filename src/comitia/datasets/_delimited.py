@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
 from comitia.datasets._text import raw_blocks
-from comitia.datasets.dataset import DataFormatError
 
 MISSING = ["", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null"]
 """Cells of a text that stand for a missing value."""

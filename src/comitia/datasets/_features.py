@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from comitia._names import printable
+from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
-from comitia.datasets.dataset import DataFormatError
 
 
 def frame_or_array(path: Path, table: Any, max_bytes: int) -> Any:

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from comitia._errors import ComitiaError
+from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._text import STDIN, raw_blocks
-from comitia.datasets.dataset import DataFormatError
 
 FORMATS = {
     ".arff": ".arff",

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._delimited import decoded
 from comitia.datasets._extras import require
 from comitia.datasets._text import raw_blocks
-from comitia.datasets.dataset import DataFormatError
 
 
 def read_json_lines(path: Path, max_bytes: int) -> tuple[Any, list[str]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
+from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._text import raw_blocks
-from comitia.datasets.dataset import DataFormatError
 
 # More than any list of labels: two million names.
 _LONGEST = 1 << 26

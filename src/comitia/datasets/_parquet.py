@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
 from comitia.datasets._parquet_footer import read_chunks
 from comitia.datasets._text import STDIN, opened
-from comitia.datasets.dataset import DataFormatError
 
 _BATCH_ROWS = 2048
 

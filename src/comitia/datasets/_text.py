@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from comitia.datasets.dataset import DataFormatError
+from comitia.datasets._dataset import DataFormatError
 
 BLOCK_BYTES = 1 << 19
 LONGEST_LINE = 1 << 26

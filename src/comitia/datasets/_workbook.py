@@ -8,10 +8,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._delimited import MISSING
 from comitia.datasets._extras import require
 from comitia.datasets._text import opened
-from comitia.datasets.dataset import DataFormatError
 
 
 def read_workbook(path: Path, max_bytes: int) -> tuple[Any, list[str]]:

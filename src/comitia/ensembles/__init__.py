@@ -1,12 +1,12 @@
 """Ensembles of multilabel classifiers that decide for a loss, as scikit-learn classifiers."""
 
-from comitia.ensembles.bagging import MultilabelBaggingClassifier
-from comitia.ensembles.base import MultilabelEnsemble
-from comitia.ensembles.binary_relevance import EBRClassifier
-from comitia.ensembles.boosting import EMOBTClassifier
-from comitia.ensembles.chains import ECCClassifier
-from comitia.ensembles.trees import EMODTClassifier
-from comitia.ensembles.voting import MultilabelVotingClassifier
+from comitia.ensembles._bagging import MultilabelBaggingClassifier
+from comitia.ensembles._base import MultilabelEnsemble
+from comitia.ensembles._binary_relevance import EBRClassifier
+from comitia.ensembles._boosting import EMOBTClassifier
+from comitia.ensembles._chains import ECCClassifier
+from comitia.ensembles._trees import EMODTClassifier
+from comitia.ensembles._voting import MultilabelVotingClassifier
 
 ENSEMBLES: dict[str, type[MultilabelEnsemble]] = {
     "ebr": EBRClassifier,

@@ -14,13 +14,13 @@ from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows
 from comitia.ensembles._logistic import scaled
-from comitia.learners.boosting import BoostedTrees, predict_boosted
-from comitia.learners.chain_joint import chain_joint
-from comitia.learners.chains import ChainFit, predict_chains
-from comitia.learners.logistic import predict_logistic
-from comitia.learners.tree import MultiObjectiveTree, apply_trees, mean_marginals
+from comitia.learners._boosting import BoostedTrees, predict_boosted
+from comitia.learners._chain_joint import chain_joint
+from comitia.learners._chains import ChainFit, predict_chains
+from comitia.learners._logistic import predict_logistic
+from comitia.learners._tree import MultiObjectiveTree, apply_trees, mean_marginals
 from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance, Shared
-from comitia.relevance.base import Memory
+from comitia.relevance._base import Memory
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.learners.chain_joint import chain_joint_of_links
+from comitia.learners._chain_joint import chain_joint_of_links
 from comitia.relevance import LabelSets, Marginals, Observed, Relevance
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.aggregation import AGGREGATIONS, Aggregation, advised, get_aggregation
+from comitia.aggregation import AGGREGATIONS, advised, get_aggregation
 from comitia.losses import LOSSES, Loss, get_loss
-from comitia.relevance import Reading, get_pool, get_reading
+from comitia.relevance import Seen, get_pool, get_reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,8 @@ class OutOfBag:
         Pooled marginals, NaN where no member can judge the instance.
     values : dict of loss to dict of way of deciding to array of float, shape (n,)
         Loss of each instance, NaN where no member can judge it.
-    ways : dict of name to (aggregation, reading)
-        What the names stand for.
+    powers : dict of name to float
+        Of the ways that are read over the labelsets that were seen, the power of their counts.
     pool, reading : str
         With what they were found.
     """
@@ -38,7 +38,7 @@ class OutOfBag:
     weight: FloatArray
     proba: FloatArray
     values: Mapping[str, Mapping[str, FloatArray]]
-    ways: Mapping[str, tuple[Aggregation, Reading]]
+    powers: Mapping[str, float]
     pool: str
     reading: str
 
@@ -68,7 +68,8 @@ class OutOfBag:
                     values[loss][name][rows] = losses[loss]._value(Y[rows], beliefs.decide(decision))
         kept = np.zeros(len(Y))
         kept[judged] = weight[judged]
-        return cls(kept, proba, values, ways, repr(pool), repr(reading))
+        powers = {name: read.power for name, (_, read) in ways.items() if isinstance(read, Seen) and read != reading}
+        return cls(kept, proba, values, powers, repr(pool), repr(reading))
 
     def table(self, pool: Any, reading: Any) -> dict[str, dict[str, float]]:
         """Return the mean loss of every way of deciding, for every loss that is known."""

@@ -3,7 +3,7 @@
 from comitia._rows import Row
 from comitia.experiments._lock import StoreError
 from comitia.experiments._memory import Memory
-from comitia.experiments.plan import (
+from comitia.experiments._plan import (
     CHOSEN_BY_OOB,
     EXAMPLES,
     LOSS_NAMES,
@@ -14,10 +14,10 @@ from comitia.experiments.plan import (
     PlanError,
     file_name,
 )
-from comitia.experiments.plan_file import paper_plans, parse_plan, read_plan, write_plan
-from comitia.experiments.run import Progress, Summary, run_plan
-from comitia.experiments.score import Way, losses_of
-from comitia.experiments.store import Store
+from comitia.experiments._plan_file import paper_plans, parse_plan, read_plan, write_plan
+from comitia.experiments._run import Progress, Summary, run_plan
+from comitia.experiments._score import Way, losses_of
+from comitia.experiments._store import Store
 
 __all__ = [
     "CHOSEN_BY_OOB",

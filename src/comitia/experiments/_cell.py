@@ -18,11 +18,11 @@ from comitia._errors import ComitiaError
 from comitia._labels import LabelArray
 from comitia._rows import Row
 from comitia.datasets import Dataset, MultilabelStratifiedKFold
+from comitia.experiments._choose import choose
+from comitia.experiments._plan import Cell, Plan
 from comitia.experiments._provenance import now, versions
+from comitia.experiments._score import Way, losses_of
 from comitia.experiments._settings import CHOSEN_BY_OOB, OF_ONE_MEMBER, OWN
-from comitia.experiments.choose import choose
-from comitia.experiments.plan import Cell, Plan
-from comitia.experiments.score import Way, losses_of
 from comitia.losses import get_loss
 
 DIGITS = "seven-segment"

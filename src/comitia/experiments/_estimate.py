@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from comitia.experiments.plan import Cell, Plan
+from comitia.experiments._plan import Cell, Plan
 
 
 class Estimate:

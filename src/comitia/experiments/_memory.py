@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from comitia.experiments.plan import Cell, Plan
+from comitia.experiments._plan import Cell, Plan
 
 
 class Records(Protocol):

@@ -1,9 +1,9 @@
 """Fast fitting of many models at once; nothing here knows of ensembles."""
 
-from comitia.learners.boosting import BoostedTrees, boost_trees, predict_boosted
-from comitia.learners.chains import ChainFit, fit_chains, predict_chains
-from comitia.learners.logistic import LogisticFit, fit_logistic, predict_logistic
-from comitia.learners.tree import (
+from comitia.learners._boosting import BoostedTrees, boost_trees, predict_boosted
+from comitia.learners._chains import ChainFit, fit_chains, predict_chains
+from comitia.learners._logistic import LogisticFit, fit_logistic, predict_logistic
+from comitia.learners._tree import (
     LeafCounts,
     MultiObjectiveTree,
     apply_trees,

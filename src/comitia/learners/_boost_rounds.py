@@ -41,7 +41,7 @@ def boost(
     settings: Settings,
     seed: int,
 ) -> tuple[NDArray[Any], ...]:
-    """Boost one sequence; return the arrays of :class:`comitia.learners.boosting.BoostedTrees` after its sizes."""
+    """Boost one sequence; return the arrays of :class:`comitia.learners._boosting.BoostedTrees` after its sizes."""
     sequence = _Sequence(bins, Y, weight, judged, settings, np.random.default_rng(seed))
     rounds: list[Round] = []
     losses = [sequence.unseen_loss()]

@@ -1,220 +1,260 @@
-"""Compiled walks over the trie of the seen label sets, by the chain rule: arrays in, arrays out."""
+"""The joint distribution that a classifier chain has: the probability of every label set that was seen."""
 
-# numba compiles what these functions say; types for a checker would say less.
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
-from numba import njit
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
 
-from comitia._label_trie import NONE, ROOM, appended
+from comitia._errors import ComitiaError
+from comitia._label_trie import Counts, LabelTrie, check_missing, check_sets, joined_rows
+from comitia._labels import FloatArray, LabelArray
+from comitia.learners._chain_joint_kernels import weigh_sets
+from comitia.learners._chains import ROWS, ChainFit
+from comitia.learners._logistic import linear_scores, one_blas_thread
 
-LANES = 8  # rows that walk side by side: as many as fit a few vector registers
-LARGEST = 300.0  # scores and sums of influences up to this have odds that a double holds
-CERTAIN = 1e160  # odds of a link that is certain
-SMALLEST = 1e-100  # a set that contradicts a certain link has less; where none has more, logarithms tell them apart
-NEGLIGIBLE = 1e-50  # share of the mass below which a set has none
+MISSING = 1e-3
+PAIRS = 1 << 22  # label sets × instances whose probabilities are in memory at a time, where links are asked one by one
+ASKED = 1 << 16  # rows that a link is asked for at a time
+
+Link = Callable[[int, LabelArray, NDArray[np.intp]], FloatArray]
 
 
-@njit(cache=True, nogil=True)
-def weigh_sets(scores, influence, grow, position, depth, skip, set_of, limit, weights, own, own_weights, missing):
-    """Return how many sets each row keeps, and all of them one after another: their columns and their weights.
+def chain_joint(
+    fit: ChainFit,
+    X: ArrayLike | sp.sparray,
+    table: ArrayLike,
+    counts: ArrayLike,
+    a: float = 0.0,
+    *,
+    members: Sequence[int] | None = None,
+    own: ArrayLike | None = None,
+    own_weight: ArrayLike | None = None,
+    missing: float = MISSING,
+    tries: Sequence[LabelTrie] | None = None,
+    n_jobs: int | None = None,
+) -> Iterator[sp.csr_array]:
+    """Yield, chain by chain, the probability of each label set that was seen, P(y) ∝ count(y)^a Π_k P(y_k | x, y_<k).
 
-    ``scores`` (n, K) are what the features give to the links, by position, ``grow`` is exp(influence).  Rows walk
-    ``LANES`` at a time, side by side, and none looks at another: its bits are its own.
+    A chain gives every labeling a probability by the chain rule; walking it greedily throws that away.
+
+    Parameters
+    ----------
+    fit : ChainFit
+    X : array or sparse array of shape (n, d)
+    table : array-like of 0/1, shape (U, K)
+        The label sets that were seen, each once.
+    counts : array-like of float, shape (U,)
+        How often.  A set of count zero is out.
+    a : float
+        Power of the counts: 0 takes all seen sets as alike.
+    members : sequence of int, optional
+        Chains to ask, in this order; all by default.
+    own : array-like of int, shape (n,), optional
+        For instances that were counted themselves: the row of the table that each has, -1 for none.  Its weight is
+        taken from that row's count, so that an instance's own label set counts only if another has it.
+    own_weight : array-like of float, shape (n,), optional
+        What each instance contributed to the count of its row; 1 by default.
+    missing : float
+        Label sets that together have at most this probability may be left out of a row, whose other weights are then
+        scaled to sum to 1.  A decision for a loss in [0, 1] pays at most as much for it in expectation.
+    tries : sequence of LabelTrie, optional
+        What :func:`chain_tries` gives, where many calls share it.
+    n_jobs : int, optional
+        Threads.  The result has the same bits for any number, and a row's bits do not depend on other rows.
+
+    Yields
+    ------
+    csr_array of shape (n, U)
+        Rows sum to 1; the entries of a row are in the order of the chain's trie.
+
+    Notes
+    -----
+    The features' part of all scores is one matrix product a chain.  One walk over the trie of the seen sets in the
+    chain's order then enters each beginning that sets share once: with the odds o_k of the links after it, a link
+    that sees one label more has the odds o_k exp(influence), so that a node costs K − j multiplications and divisions
+    and no exponential.  The labels between two relevant ones share a running product of 1 / (1 + o_k).
+
+    The sets below a node have together at most the probability of its beginning times the largest count^a among
+    them.  A subtree with m sets is left out when this is at most ``missing`` / 2 · m / U of the best set found so far;
+    subtrees are disjoint, so at most ``missing`` / 2 is lost.  The other half pays for the lightest of the sets that
+    were found.
+
+    A link whose label was constant in training is certain.  Where certain links rule all seen sets out, those are
+    left that contradict the fewest, weighed by the other links: the limit of links that are nearly certain.
+
+    References
+    ----------
+    Dembczyński, Cheng and Hüllermeier (2010), Bayes optimal multilabel classification via probabilistic classifier
+    chains, ICML.
+
+    Examples
+    --------
+    >>> from comitia.learners import fit_chains
+    >>> X, Y = [[0.0], [1.0], [2.0], [3.0]], [[0, 0], [1, 0], [0, 1], [1, 1]]
+    >>> fit = fit_chains(X, Y, orders=[[0, 1], [1, 0]])
+    >>> one, two = chain_joint(fit, X, table=[[0, 0], [1, 1]], counts=[1, 1])
+    >>> one.toarray()[[0, 3]].round(1)
+    array([[0.9, 0.1],
+           [0.1, 0.9]])
     """
-    n, K = scores.shape
-    U, deepest = len(weights), depth.max() + 1
-    lengths = np.empty(n, np.int64)
-    room = max(min(n * U, ROOM), 1)
-    columns, data, filled = np.empty(room, np.int32), np.empty(room), 0
-    odds, none = np.empty((deepest, K, LANES)), np.empty((deepest, K + 1, LANES))
-    mine, my_weight, best = np.full(LANES, NONE), np.zeros(LANES), np.empty(LANES)
-    sets, side = np.empty(U, np.int32), np.empty((U, LANES))
-    row_sets, row_weights = np.empty(U + 1, np.int32), np.empty(U + 1)
-    logs, reach, broken = np.empty((deepest, K)), np.empty((deepest, K + 1)), np.empty((deepest, K + 1), np.int64)
-    tame, least, scale = np.empty(LANES, np.bool_), np.empty(LANES), np.empty(LANES)
-    tame_chain = np.abs(influence).sum(axis=0).max() <= LARGEST
-    for start in range(0, n, LANES):
-        for r in range(LANES):
-            i = min(start + r, n - 1)
-            tame[r] = _odds(scores[i], odds[0, :, r]) and tame_chain
-            if len(own):
-                mine[r], my_weight[r] = own[i], own_weights[i]
-        found = _walk(
-            odds, none, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, side, best
-        )
-        _share_out(side, found, missing, least, scale)
-        for r in range(min(LANES, n - start)):
-            if tame[r] and best[r] >= SMALLEST:
-                kept = _row_of(sets, side, r, found, least[r], scale[r], row_sets, row_weights)
-            else:
-                logs[0] = scores[start + r]
-                row_found = _walk_logs(
-                    logs, reach, broken, influence, position, depth, set_of, weights,
-                    mine[r], my_weight[r], row_sets, row_weights,
-                )  # fmt: skip
-                kept = _normalised(row_sets, row_weights, row_found, missing)
-            columns, data = appended(columns, data, filled, row_sets, row_weights, kept)
-            lengths[start + r] = kept
-            filled += kept
-    return lengths, columns[:filled], data[:filled]
+    sets = check_sets(table, counts)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
+    if X.shape[1] != fit.coef.shape[2]:
+        raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
+    if sets.shape[1] != fit.orders.shape[1]:
+        raise ComitiaError(f"table has {sets.shape[1]} labels, but the chains were fitted on {fit.orders.shape[1]}")
+    check_missing(missing)
+    weight = Counts.of(counts, a, X.shape[0], own, own_weight)
+    chosen = range(len(fit.orders)) if members is None else members
+
+    def ask(m: int) -> sp.csr_array:
+        trie = LabelTrie.of(sets, fit.orders[m]) if tries is None else tries[m]
+        return _joint_of(fit, m, X, trie, weight, missing / 2)
+
+    return _in_threads(ask, chosen, effective_n_jobs(n_jobs))
 
 
-@njit(cache=True, nogil=True)
-def _odds(scores, odds):
-    """Fill the odds exp(score); return whether all of them are tame or certain."""
-    tame = True
-    for k in range(len(scores)):
-        score = scores[k]
-        certain = score == np.inf
-        tame &= np.isinf(score) or abs(score) <= LARGEST
-        odds[k] = CERTAIN if certain else np.exp(min(score, LARGEST))
-    return tame
+def chain_tries(orders: NDArray[np.int64], table: LabelArray) -> tuple[LabelTrie, ...]:
+    """Return the trie of the seen label sets in the order of each chain."""
+    return tuple(LabelTrie.of(table, order) for order in orders)
 
 
-@njit(cache=True, nogil=True)
-def _walk(odds, none, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, side, best):
-    """Collect sets and, side by side, their weights P(y) count(y)^a in each lane; return how many.
+def _in_threads(ask: Callable[[int], sp.csr_array], chosen: Sequence[int], threads: int) -> Iterator[sp.csr_array]:
+    if threads == 1:
+        for m in chosen:
+            with one_blas_thread():
+                joint = ask(m)
+            yield joint
+        return
+    with ThreadPoolExecutor(threads) as pool, one_blas_thread():
+        joints = list(pool.map(ask, chosen))
+    yield from joints
 
-    odds[d] are those of the links after the first d labels of the node's list, and mass[d] is the probability of that
-    beginning; none[d, k] = Π (1 + odds) divides it by the probability that no label follows before position k.  A node
-    whose label is at position j has the mass mass[d - 1] · odds[j] / none[d - 1, j + 1], which all sets below it share.
-    A lane for which that is too little is out of the subtree with mass zero.
+
+def _joint_of(fit: ChainFit, m: int, X: Any, trie: LabelTrie, weight: Counts, missing: float) -> sp.csr_array:
+    with np.errstate(divide="ignore", over="ignore"):
+        limit = missing * trie.share() / np.exp(trie.largest(weight.log))
+    weights, own_weights = np.exp(weight.log), np.exp(weight.own_log)
+    influence = fit.influence[m]
+    grow = np.exp(np.clip(influence, -700, 700))
+    parts: dict[int, tuple[Any, Any, Any]] = {}
+    for start in range(0, max(X.shape[0], 1), ROWS):
+        rows = slice(start, start + ROWS)
+        scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
+        parts[start] = weigh_sets(
+            scores, influence, grow, trie.position, trie.depth, trie.skip, trie.set_of,
+            limit, weights, weight.own[rows], own_weights[rows], missing,
+        )  # fmt: skip
+    return joined_rows(parts, trie.n_sets)
+
+
+def chain_joint_of_links(
+    link: Link,
+    order: ArrayLike,
+    n: int,
+    table: ArrayLike,
+    counts: ArrayLike,
+    a: float = 0.0,
+    *,
+    own: ArrayLike | None = None,
+    own_weight: ArrayLike | None = None,
+    missing: float = MISSING,
+) -> sp.csr_array:
+    """Return the same distribution for a chain of any classifiers with probabilities.
+
+    Parameters
+    ----------
+    link : callable
+        ``link(position, labels, rows)`` returns the probability, (m,), that the label at this position of the order is
+        relevant for the instances ``rows`` (m,), given the labels at the positions before it, (m, position).
+    order : array-like of int, shape (K,)
+        The label at each position.
+    n : int
+        Number of instances.
+    table, counts, a, own, own_weight, missing
+        As in :func:`chain_joint`.
+
+    Notes
+    -----
+    Each link is asked once for every distinct beginning of a seen set and every instance, many at a time: Σ_k n B_k
+    rows, where B_k is the number of distinct beginnings of k labels, at most U.  Memory follows 2²² pairs of a label
+    set and an instance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> alike = lambda position, labels, rows: np.where(labels.sum(axis=1) > 0, 0.9, 0.5)
+    >>> chain_joint_of_links(alike, [0, 1], 1, [[0, 0], [1, 1]], [1, 1]).toarray().round(3)
+    array([[0.357, 0.643]])
     """
-    K, N = odds.shape[1], len(position)
-    mass, product = np.ones((odds.shape[0], LANES)), np.ones(LANES)
-    best[:] = 0.0
-    none[0, 0] = 1.0
-    for k in range(K):
-        for r in range(LANES):
-            product[r] *= 1.0 + odds[0, k, r]
-            none[0, k + 1, r] = product[r]
-    found, node = 0, 0
-    while node < N:
-        d, j = depth[node], position[node]
-        if node > 0:
-            alive, least = 0, limit[node]
-            for r in range(LANES):
-                value = mass[d - 1, r] * odds[d - 1, j, r] / none[d - 1, j + 1, r]
-                enough = value > best[r] * least
-                mass[d, r] = value if enough else 0.0
-                product[r] = 1.0
-                alive += enough
-            if alive == 0:
-                node = skip[node]
-                continue
-            if skip[node] == node + 1:
-                for k in range(j + 1, K):
-                    factor = grow[j, k]
-                    for r in range(LANES):
-                        product[r] *= 1.0 + odds[d - 1, k, r] * factor
-            else:
-                for k in range(j + 1, K):
-                    factor = grow[j, k]
-                    for r in range(LANES):
-                        value = odds[d - 1, k, r] * factor
-                        odds[d, k, r] = value
-                        product[r] *= 1.0 + value
-                        none[d, k + 1, r] = product[r]
-        u = set_of[node]
-        node += 1
-        if u >= 0:
-            sets[found], count = u, weights[u]
-            for r in range(LANES):
-                value = mass[d, r] / product[r] * (my_weight[r] if u == mine[r] else count)
-                side[found, r] = value
-                best[r] = value if value > best[r] else best[r]
-            found += 1
-    return found
+    sets = check_sets(table, counts)
+    check_missing(missing)
+    at = np.asarray(order)
+    if not np.array_equal(np.sort(at), np.arange(sets.shape[1])):
+        raise ComitiaError(f"order is no permutation of 0..{sets.shape[1] - 1}: {at.tolist()}")
+    weight = Counts.of(counts, a, n, own, own_weight)
+    step = max(1, PAIRS // len(sets))
+    parts = {}
+    for start in range(0, max(n, 1), step):
+        rows = np.arange(start, min(start + step, n))
+        logs, broken = _chain_rule(link, sets[:, at], rows)
+        logs += weight.log
+        if len(weight.own):
+            known = np.flatnonzero(weight.own[rows] >= 0)
+            mine = weight.own[rows[known]]
+            logs[known, mine] += weight.own_log[rows[known]] - weight.log[mine]
+        parts[start] = _heaviest(logs, broken, missing)
+    return joined_rows(parts, len(sets))
 
 
-@njit(cache=True, nogil=True)
-def _share_out(side, found, missing, least, scale):
-    """Fill, for each lane, the weight that a set must exceed to be kept and what makes the kept ones sum to 1."""
-    scale[:] = 0.0
-    for e in range(found):
-        for r in range(LANES):
-            scale[r] += side[e, r]
-    for r in range(LANES):
-        least[r] = max(missing / max(found, 1), NEGLIGIBLE) * scale[r]
-        scale[r] = 0.0
-    for e in range(found):
-        for r in range(LANES):
-            scale[r] += side[e, r] if side[e, r] > least[r] else 0.0
-    for r in range(LANES):
-        scale[r] = 1.0 / scale[r] if scale[r] > 0.0 else 0.0
+def _chain_rule(link: Link, ordered: LabelArray, rows: NDArray[np.intp]) -> tuple[FloatArray, NDArray[np.int16]]:
+    """Return log P(y) of each instance and set, (n, U), less what is impossible, and how often it is contradicted."""
+    logs, broken = np.zeros((len(rows), 1)), np.zeros((len(rows), 1), np.int16)
+    beginning = np.zeros(len(ordered), np.intp)
+    first = np.zeros(1, np.intp)
+    for k in range(ordered.shape[1]):
+        relevant = _asked(link, k, ordered[first, :k], rows)
+        _, first, after = np.unique(2 * beginning + ordered[:, k], return_index=True, return_inverse=True)
+        before = beginning[first]
+        q = np.where(ordered[first, k] == 1, relevant[:, before], 1 - relevant[:, before])
+        possible = q > 0
+        logs = logs[:, before] + np.log(np.where(possible, q, 1.0))
+        broken = broken[:, before] + ~possible
+        beginning = after
+    return logs[:, beginning], broken[:, beginning]
 
 
-@njit(cache=True, nogil=True)
-def _row_of(sets, side, r, found, least, scale, row_sets, row_weights):
-    """Copy the sets that lane r keeps; return how many."""
-    kept = 0
-    for e in range(found):
-        row_sets[kept], row_weights[kept] = sets[e], side[e, r] * scale
-        kept += side[e, r] > least
-    return kept
+def _asked(link: Link, position: int, labels: LabelArray, rows: NDArray[np.intp]) -> FloatArray:
+    """Ask a link about all instances after each of the beginnings ``labels`` (B, position); return (n, B)."""
+    probability = np.empty((len(rows), len(labels)))
+    step = max(1, ASKED // max(len(rows), 1))
+    for start in range(0, len(labels), step):
+        some = labels[start : start + step]
+        asked = link(position, np.repeat(some, len(rows), axis=0), np.tile(rows, len(some)))
+        probability[:, start : start + step] = np.reshape(asked, (len(some), len(rows))).T
+    return probability
 
 
-@njit(cache=True, nogil=True)
-def _walk_logs(
-    scores, reach, broken, influence, position, depth, set_of, weights, mine, my_weight, sets, found_weights
-):
-    """Collect the sets that contradict the fewest certain links, with their weights relative to the best.
-
-    The same walk in logarithms, over all nodes: for scores whose odds no double holds, and for chains that give
-    every seen set the probability zero.  Certain links are counted, the others weighed.
-    """
-    K = scores.shape[1]
-    reach[0, 0], broken[0, 0] = 0.0, 0
-    found, best, fewest = 0, -np.inf, K + 1
-    for node in range(len(position)):
-        d, j = depth[node], position[node]
-        if node > 0:
-            score = scores[d - 1, j]
-            reach[d, j + 1] = reach[d - 1, j] + _log_sigmoid(score)
-            broken[d, j + 1] = broken[d - 1, j] + int(score == -np.inf)
-            for k in range(j + 1, K):
-                scores[d, k] = scores[d - 1, k] + influence[j, k]
-        for k in range(j + 1, K):
-            reach[d, k + 1] = reach[d, k] + _log_sigmoid(-scores[d, k])
-            broken[d, k + 1] = broken[d, k] + int(scores[d, k] == np.inf)
-        u = set_of[node]
-        if u < 0 or broken[d, K] > fewest:
-            continue
-        weight = my_weight if u == mine else weights[u]
-        if weight <= 0.0:
-            continue
-        if broken[d, K] < fewest:
-            found, best, fewest = 0, -np.inf, broken[d, K]
-        sets[found], found_weights[found] = u, reach[d, K] + np.log(weight)
-        best = max(best, found_weights[found])
-        found += 1
-    for e in range(found):
-        found_weights[e] = np.exp(found_weights[e] - best)
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _log_sigmoid(score):
-    """Return log σ(score), and 0 where a link is certain of either."""
-    if np.isinf(score):
-        return 0.0
-    return min(score, 0.0) - np.log1p(np.exp(-abs(score)))
-
-
-@njit(cache=True, nogil=True)
-def _normalised(sets, weights, found, missing):
-    """Drop sets that have no more than their share of the missing mass, scale the others to sum to 1; count them."""
-    total = 0.0
-    for e in range(found):
-        total += weights[e]
-    kept, least, total = 0, max(missing / max(found, 1), NEGLIGIBLE) * total, 0.0
-    for e in range(found):
-        enough = weights[e] > least
-        total += weights[e] if enough else 0.0
-        sets[kept], weights[kept] = sets[e], weights[e]
-        kept += enough
-    scale = 1.0 / total if kept else 0.0
-    for e in range(kept):
-        weights[e] *= scale
-    return kept
+def _heaviest(logs: FloatArray, broken: NDArray[np.int16], missing: float) -> tuple[Any, Any, Any]:
+    """Return the rows' label sets and weights that sum to 1, without the lightest."""
+    broken = np.where(np.isneginf(logs), np.iinfo(np.int16).max, broken)
+    logs = np.where(broken == broken.min(axis=1, keepdims=True, initial=np.iinfo(np.int16).max), logs, -np.inf)
+    best = logs.max(axis=1, keepdims=True, initial=-np.inf)
+    weights = np.exp(logs - np.where(np.isneginf(best), 0.0, best))
+    order = np.argsort(weights, axis=1)
+    below = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
+    light = below <= missing * below[:, -1:]
+    dropped = np.empty_like(light)
+    np.put_along_axis(dropped, order, light, axis=1)
+    weights[dropped] = 0.0
+    row, columns = np.nonzero(weights)
+    lengths = np.bincount(row, minlength=len(weights))
+    data = weights[row, columns] / weights.sum(axis=1)[row]
+    return lengths, columns.astype(np.int32), data

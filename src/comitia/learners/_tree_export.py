@@ -10,7 +10,7 @@ import numpy as np
 from comitia._errors import ComitiaError
 
 if TYPE_CHECKING:
-    from comitia.learners.tree import MultiObjectiveTree
+    from comitia.learners._tree import MultiObjectiveTree
 
 
 def export_text(
@@ -48,7 +48,7 @@ def export_text(
 
     Examples
     --------
-    >>> from comitia.learners.tree import export_text, grow_trees
+    >>> from comitia.learners._tree import export_text, grow_trees
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> Y = [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> (tree,) = grow_trees(X, Y, seeds=[0], max_depth=1)

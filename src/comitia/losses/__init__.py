@@ -4,12 +4,12 @@ Every loss answers three questions: ``value(truth, labeling)``, ``risk(relevance
 ``minimise(relevance)``.  A new loss is one small file and a line in :data:`LOSSES`.
 """
 
-from comitia.losses.base import Loss
-from comitia.losses.custom import CustomLoss
-from comitia.losses.fmeasure import FMeasure
-from comitia.losses.hamming import Hamming
-from comitia.losses.jaccard import Jaccard
-from comitia.losses.registry import LOSSES, get_loss
-from comitia.losses.subset import SubsetZeroOne
+from comitia.losses._base import Loss
+from comitia.losses._custom import CustomLoss
+from comitia.losses._fmeasure import FLoss
+from comitia.losses._hamming import Hamming
+from comitia.losses._jaccard import JaccardLoss
+from comitia.losses._registry import LOSSES, get_loss
+from comitia.losses._subset import SubsetZeroOne
 
-__all__ = ["LOSSES", "CustomLoss", "FMeasure", "Hamming", "Jaccard", "Loss", "SubsetZeroOne", "get_loss"]
+__all__ = ["LOSSES", "CustomLoss", "FLoss", "Hamming", "Jaccard", "Loss", "SubsetZeroOne", "get_loss"]

@@ -1,135 +1,327 @@
-"""Compiled loops for losses of counts and independent labels.
+"""Losses of counts: how many labels are hit, added, missed and rightly left out."""
 
-A loss of counts is a table: ``table[h, s, t]`` for h predicted labels, s relevant ones and t hits.  Where it is linear
-in the hits, two smaller ones say the same: ``constant[h, s] + slope[h, s] · t``.
-"""
+from __future__ import annotations
 
-# numba compiles what these functions say; types for a checker would say less.
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from comitia.losses._joint import TIE
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray
+from comitia._threads import over_slices
+from comitia.losses import _count_kernels, _independent, _within
+from comitia.losses._base import Loss, check_zero_division, overlap
+from comitia.losses._rules import Rules
+from comitia.losses._search import best_found
+from comitia.relevance import LabelSets
 
-
-@njit(cache=True, nogil=True)
-def count_relevant(p, counts):
-    """Fill counts[j] with the probability that j of the labels are relevant; counts has one entry more than p."""
-    counts[:] = 0.0
-    counts[0] = 1.0
-    for k in range(len(p)):
-        for j in range(k + 1, 0, -1):
-            counts[j] = (1.0 - p[k]) * counts[j] + p[k] * counts[j - 1]
-        counts[0] *= 1.0 - p[k]
+# Beyond this many labels a table of all counts, O(K³), is too large.
+_TABLED_LABELS = 200
 
 
-@njit(cache=True, nogil=True)
-def leave_out(counts, p, rest):
-    """Fill rest[j] with the probability that j labels are relevant besides one of probability p, which counts has.
+@dataclass(frozen=True)
+class LossOfCounts(Loss):
+    """A loss ℓ(y, h) that depends on true and false positives and negatives alone; subclasses say how.
 
-    counts[j] = p rest[j − 1] + (1 − p) rest[j] is solved from the end from which errors shrink.
+    **From marginals**, read as independent, the k most probable labels are best for some k whenever the loss does not
+    grow when a miss becomes a hit (Natarajan, Koyejo, Ravikumar and Dhillon 2016): all k are tried, O(K³), and O(K²)
+    where the loss is linear in the hits given |h| and |y|.  Exact.
+
+    **From label sets** a loss linear in the hits, ℓ = c(|h|, |y|) + w(|h|, |y|) · |y ∩ h|, is minimised exactly: for
+    each size h the labels of the h smallest Σ_s P(y_k = 1, |y| = s) w(h, s).  Others are searched for: exactly up to
+    8 labels, and otherwise among the labelings that occur and the top-k sets of the marginals, improved by flips.
+
+    Whether a loss is linear, and whether it rewards hits, is read off the table of its values.
     """
-    last = len(counts) - 1
-    if p <= 0.5:
-        before = 0.0
-        for j in range(last):
-            before = max((counts[j] - p * before) / (1.0 - p), 0.0)
-            rest[j] = before
-    else:
-        after = 0.0
-        for j in range(last, 0, -1):
-            after = max((counts[j] - (1.0 - p) * after) / p, 0.0)
-            rest[j - 1] = after
+
+    @abstractmethod
+    def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
+        """Return the losses of these counts, element by element."""
+
+    def rewards_hits(self, n_labels: int) -> bool:
+        """Whether the loss never grows when a miss becomes a hit and the numbers of labels stay the same."""
+        return tables_of(self, n_labels).rewarding
+
+    def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
+        common, true, predicted = (count.astype(np.float64) for count in overlap(y, h))
+        return self.of_counts(common, predicted - common, true - common, y.shape[1] - true - predicted + common)
+
+    def _minimise_marginals(self, p: FloatArray) -> LabelArray:
+        lengths = np.full(len(p), p.shape[1])
+        return minimise_ordered(self, p, lengths, Rules(p.shape[1]))
+
+    def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
+        rules = Rules(sets.n_labels)
+        tables = tables_of(self, sets.n_labels)
+        if tables.linear:
+            return minimise_linear(sets, tables.constant, tables.slope, rules, fill=True)
+        distinct, place = sets.distinct()
+        return best_found(self.risk, distinct, rules, exact_labels=8)[place]
+
+    def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray:
+        tables = tables_of(self, p.shape[1])
+        risk = np.empty(len(p))
+
+        def expect(rows: slice) -> None:
+            _count_kernels.expected_loss(
+                p[rows], h[rows], tables.linear, tables.constant, tables.slope, tables.full, risk[rows]
+            )
+
+        over_slices(expect, len(p), at_least=64)
+        return risk
 
 
-@njit(cache=True, nogil=True)
-def best_linear_sizes(ordered, lengths, constant, slope, at_least, at_most, sizes):
-    """Find how many of the first labels have the smallest expected loss, which is linear in the hits.
+@dataclass(frozen=True)
+class CountLoss(LossOfCounts):
+    """Any function of the counts, minimised exactly where :class:`CustomLoss` would search.
 
-    ``ordered`` holds each instance's probabilities, those that may be predicted first and falling, and ``lengths`` how
-    many these are.  With A_h[s] = Σ_{i ≤ h} P(y_i = 1, |y| = s) the risk of the first h is
-    Σ_s P(|y| = s) constant[h, s] + A_h[s] slope[h, s]: O(K²).  Of sizes that tie, the smallest.
+    Parameters
+    ----------
+    function : callable
+        Takes float arrays tp, fp, fn, tn of one shape and returns that many finite losses, element by element.  A
+        function that is defined at the top of a module can be pickled with a model; a lambda cannot.
+
+    Examples
+    --------
+    Every false positive costs one, two or more misses cost three at once.
+
+    >>> from comitia.losses._counts import CountLoss
+    >>> from comitia.relevance import Marginals
+    >>> def brittle(tp, fp, fn, tn):
+    ...     return fp + 3.0 * (fn >= 2)
+    >>> CountLoss(brittle).minimise(Marginals([[0.9, 0.6, 0.5], [0.3, 0.2, 0.1]]))
+    array([[1, 1, 0],
+           [0, 0, 0]], dtype=int8)
     """
-    n, K = ordered.shape
-    counts = np.empty(K + 1)
-    rest = np.empty(K)
-    hits = np.empty(K + 1)
-    for i in range(n):
-        p = ordered[i]
-        count_relevant(p, counts)
-        hits[:] = 0.0
-        best, best_risk = at_least, np.inf
-        for h in range(min(at_most, lengths[i]) + 1):
-            if h > 0 and p[h - 1] > 0.0:
-                leave_out(counts, p[h - 1], rest)
-                for s in range(1, K + 1):
-                    hits[s] += p[h - 1] * rest[s - 1]
-            if h >= at_least:
-                risk = 0.0
-                for s in range(K + 1):
-                    risk += counts[s] * constant[h, s] + hits[s] * slope[h, s]
-                if best_risk == np.inf or risk < best_risk - TIE * abs(best_risk):
-                    best, best_risk = h, risk
-        sizes[i] = best
+
+    function: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ComitiaError(f"function must be a function of (tp, fp, fn, tn); got {self.function!r}.")
+
+    def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
+        values = np.asarray(self.function(tp, fp, fn, tn), dtype=np.float64)
+        if values.shape != tp.shape:
+            raise ComitiaError(f"the loss function must return losses of shape {tp.shape}; got shape {values.shape}.")
+        if not np.isfinite(values).all():
+            at = tuple(np.argwhere(~np.isfinite(values))[0])
+            raise ComitiaError(
+                "the loss function must return finite losses; for"
+                f" tp={tp[at]:g}, fp={fp[at]:g}, fn={fn[at]:g}, tn={tn[at]:g} it returned {values[at]}."
+            )
+        return values
 
 
-@njit(cache=True, nogil=True)
-def best_count_sizes(ordered, lengths, table, at_least, at_most, sizes):
-    """Do as :func:`best_linear_sizes` does for any loss of counts: O(K³)."""
-    n, K = ordered.shape
-    after = np.zeros((K + 1, K + 1))
-    before = np.empty(K + 1)
-    for i in range(n):
-        p = ordered[i]
-        after[K, 0] = 1.0
-        for k in range(K - 1, -1, -1):
-            for j in range(K - k + 1):
-                kept = after[k + 1, j] if j < K - k else 0.0
-                after[k, j] = (1.0 - p[k]) * kept + (p[k] * after[k + 1, j - 1] if j > 0 else 0.0)
-        before[:] = 0.0
-        before[0] = 1.0
-        best, best_risk = at_least, np.inf
-        for h in range(min(at_most, lengths[i]) + 1):
-            if h > 0:
-                for j in range(h, 0, -1):
-                    before[j] = (1.0 - p[h - 1]) * before[j] + p[h - 1] * before[j - 1]
-                before[0] *= 1.0 - p[h - 1]
-            if h >= at_least:
-                risk = 0.0
-                for t in range(h + 1):
-                    inner = 0.0
-                    for missed in range(K - h + 1):
-                        inner += after[h, missed] * table[h, t + missed, t]
-                    risk += before[t] * inner
-                if best_risk == np.inf or risk < best_risk - TIE * abs(best_risk):
-                    best, best_risk = h, risk
-        sizes[i] = best
+@dataclass(frozen=True)
+class Precision(LossOfCounts):
+    """One minus precision, ℓ = 1 − |y ∩ h| / |h|, where recall reaches a floor, and 1 where it does not.
+
+    Without a floor the most probable label alone is best, or none where ``zero_division`` is worth more.
+
+    Parameters
+    ----------
+    recall_floor : float
+        Below this recall the answer is worth nothing.  An empty truth has recall 1.
+    zero_division : float
+        The precision of an empty answer.
+    """
+
+    recall_floor: float = 0.0
+    zero_division: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_share("recall_floor", self.recall_floor)
+        check_zero_division(self.zero_division)
+
+    def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:  # noqa: ARG002
+        precision = ratio(tp, tp + fp, self.zero_division)
+        return np.where(tp >= self.recall_floor * (tp + fn), 1 - precision, 1.0)
 
 
-@njit(cache=True, nogil=True)
-def expected_loss(p, h, linear, constant, slope, table, risk):
-    """Fill risk[i] with the expected loss of predicting h[i]: O(K²)."""
-    n, K = p.shape
-    inside = np.empty(K)
-    outside = np.empty(K)
-    hit = np.empty(K + 1)
-    miss = np.empty(K + 1)
-    for i in range(n):
-        size, others = 0, 0
-        for k in range(K):
-            if h[i, k]:
-                inside[size] = p[i, k]
-                size += 1
-            else:
-                outside[others] = p[i, k]
-                others += 1
-        count_relevant(inside[:size], hit[: size + 1])
-        count_relevant(outside[:others], miss[: others + 1])
-        total = 0.0
-        for t in range(size + 1):
-            inner = 0.0
-            for m in range(others + 1):
-                inner += miss[m] * (constant[size, t + m] + slope[size, t + m] * t if linear else table[size, t + m, t])
-            total += hit[t] * inner
-        risk[i] = total
+@dataclass(frozen=True)
+class Recall(LossOfCounts):
+    """One minus recall, ℓ = 1 − |y ∩ h| / |y|, where precision reaches a floor, and 1 where it does not.
+
+    Without a floor predicting every label is best.
+
+    Parameters
+    ----------
+    precision_floor : float
+        Below this precision the answer is worth nothing.  An empty answer has precision 1.
+    zero_division : float
+        The recall of an empty truth.
+    """
+
+    precision_floor: float = 0.0
+    zero_division: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_share("precision_floor", self.precision_floor)
+        check_zero_division(self.zero_division)
+
+    def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:  # noqa: ARG002
+        recall = ratio(tp, tp + fn, self.zero_division)
+        return np.where(tp >= self.precision_floor * (tp + fp), 1 - recall, 1.0)
+
+
+@dataclass(frozen=True)
+class Informedness(LossOfCounts):
+    """ℓ = (miss rate + false alarm rate) / 2, one half minus half of Youden's J: the balanced error of an instance.
+
+    A rate of nothing, where no label or every label is relevant, is 0.
+    """
+
+    def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
+        return (ratio(fn, tp + fn, 0.0) + ratio(fp, tn + fp, 0.0)) / 2
+
+
+@dataclass(frozen=True)
+class Matthews(LossOfCounts):
+    """ℓ = (1 − MCC) / 2 with Matthews' correlation (TP TN − FP FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
+
+    Parameters
+    ----------
+    zero_division : float
+        The correlation where truth or answer is the same for all labels, in [−1, 1]; 0 as in scikit-learn.
+    """
+
+    zero_division: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not -1 <= self.zero_division <= 1:
+            raise ComitiaError(f"zero_division must lie in [-1, 1]; got {self.zero_division}.")
+
+    def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
+        scale = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+        return (1 - ratio(tp * tn - fp * fn, scale, self.zero_division)) / 2
+
+
+@dataclass(frozen=True)
+class FowlkesMallows(LossOfCounts):
+    """ℓ = 1 − |y ∩ h| / √(|y| |h|): one minus the geometric mean of precision and recall (the cosine of y and h).
+
+    Parameters
+    ----------
+    zero_division : float
+        The value where both are empty; where one is, it is 0.
+    """
+
+    zero_division: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_zero_division(self.zero_division)
+
+    def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:  # noqa: ARG002
+        both_empty = tp + fp + fn == 0
+        return 1 - np.where(both_empty, self.zero_division, ratio(tp, np.sqrt((tp + fp) * (tp + fn)), 0.0))
+
+
+class Tables(NamedTuple):
+    """A loss of counts as numbers: by size of the answer, size of the truth and, in full, hits."""
+
+    linear: bool
+    rewarding: bool
+    constant: FloatArray
+    slope: FloatArray
+    full: FloatArray
+
+
+@lru_cache(maxsize=16)
+def tables_of(loss: LossOfCounts, n_labels: int) -> Tables:
+    """Return the values of a loss for every combination of counts, and what they show of it."""
+    K = n_labels
+    h, s = np.meshgrid(np.arange(K + 1.0), np.arange(K + 1.0), indexing="ij")
+    low, high = np.maximum(0, h + s - K), np.minimum(h, s)
+
+    def at(t: FloatArray) -> FloatArray:
+        return loss.of_counts(t, h - t, s - t, K - h - s + t)
+
+    first, last = at(low), at(high)
+    slope = np.where(high > low, last - first, 0.0) / np.maximum(high - low, 1)
+    constant = first - slope * low
+    nearly = 1e-11 * (1 + np.abs(first) + np.abs(last))
+    full = np.zeros((K + 1, K + 1, K + 1 if K <= _TABLED_LABELS else 1))
+    linear, rewarding, before = True, True, first
+    # All numbers of hits where the table is kept, otherwise the first, the middle and the last.
+    for t in range(K + 1) if K <= _TABLED_LABELS else (np.floor((low + high) / 2), high):
+        hits = np.clip(t, low, high)
+        values = at(hits)
+        linear &= bool((np.abs(values - constant - slope * hits) <= nearly).all())
+        rewarding &= bool((values <= before + nearly).all())
+        before = values
+        if K <= _TABLED_LABELS:
+            full[:, :, t] = values
+    if not linear and K > _TABLED_LABELS:
+        raise ComitiaError(
+            f"{type(loss).__name__} is not linear in the hits: it takes up to {_TABLED_LABELS} labels; got {K}."
+        )
+    return Tables(linear, rewarding, constant, slope, np.zeros((1, 1, 1)) if linear else full)
+
+
+def minimise_ordered(loss: LossOfCounts, key: FloatArray, lengths: Any, rules: Rules) -> LabelArray:
+    """Return the best of the sets that take the largest keys, for independent labels.
+
+    ``key`` holds probabilities; those of labels that may not be predicted are given as negative numbers, and
+    ``lengths`` says how many may.
+    """
+    tables = tables_of(loss, key.shape[1])
+    if not tables.rewarding:
+        raise ComitiaError(
+            f"{loss!r} grows when a miss becomes a hit: the most probable labels need not be best. Use a CustomLoss."
+        )
+    sizes = np.empty(len(key), np.int64)
+    labeling = np.zeros(key.shape, np.int8)
+
+    def decide(rows: slice) -> None:
+        ascending = np.sort(key[rows], axis=1)
+        ordered = np.abs(ascending[:, ::-1])
+        if tables.linear:
+            _count_kernels.best_linear_sizes(
+                ordered, lengths[rows], tables.constant, tables.slope, rules.at_least, rules.at_most, sizes[rows]
+            )
+        else:
+            _count_kernels.best_count_sizes(
+                ordered, lengths[rows], tables.full, rules.at_least, rules.at_most, sizes[rows]
+            )
+        _independent.take_top(key[rows], ascending, sizes[rows], 0, len(ascending), labeling[rows])
+
+    over_slices(decide, len(key), at_least=64)
+    return labeling
+
+
+def minimise_linear(sets: LabelSets, constant: FloatArray, slope: FloatArray, rules: Rules, fill: bool) -> LabelArray:
+    """Return the labels of the smallest expected constant[|h|, |y|] + slope[|h|, |y|] · |y ∩ h| that rules allow."""
+    distinct, place = sets.distinct()
+    starts, labels = distinct.label_lists()
+    weights = distinct.weights
+    totals = np.array(np.broadcast_to(distinct.total, distinct.n_instances), np.float64)
+    labeling = np.zeros((distinct.n_instances, distinct.n_labels), np.int8)
+    tree = bool(rules.implies)
+    nothing = np.zeros(0, np.int64)
+    order, take_to, skip_to = (rules.walk or (nothing,) * 3) if tree else (nothing,) * 3
+
+    def decide(rows: slice) -> None:
+        _within.best_linear_labels(
+            weights.indptr, weights.indices, weights.data, starts, labels, totals, distinct.n_labels,
+            constant, slope, fill, rules.group_of, len(rules.exclusive), tree, order, take_to, skip_to,
+            rules.at_least, rules.at_most, rows.start, rows.stop, labeling,
+        )  # fmt: skip
+
+    over_slices(decide, distinct.n_instances, at_least=64)
+    return labeling[place]
+
+
+def ratio(part: FloatArray, whole: FloatArray, zero_division: float) -> FloatArray:
+    """Return part / whole, ``zero_division`` where the whole is nothing."""
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), zero_division)
+
+
+def check_share(name: str, value: float) -> None:
+    """Hold a parameter to [0, 1]."""
+    if not 0 <= value <= 1:
+        raise ComitiaError(f"{name} must lie in [0, 1]; got {value}.")

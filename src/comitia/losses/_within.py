@@ -11,7 +11,7 @@ its label is taken and at ``skip_to[i]`` if not, in which case none below it is.
 import numpy as np
 from numba import njit
 
-from comitia.losses._counts import count_relevant, leave_out
+from comitia.losses._count_kernels import count_relevant, leave_out
 from comitia.losses._independent import (
     NEGLIGIBLE,
     _on_a_grid,

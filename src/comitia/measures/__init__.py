@@ -5,12 +5,12 @@ instance (:meth:`Measure.resolve`: one cut a label, found on beliefs about insta
 which answers are best for a given batch (:meth:`Measure.maximise`, :func:`decide_together`).
 """
 
-from comitia.measures.averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
-from comitia.measures.base import Measure, confusion
-from comitia.measures.custom import CountMeasure
-from comitia.measures.guarantees import RecallAtLeast, TwoCuts, recall_threshold
-from comitia.measures.registry import MEASURES, get_measure
-from comitia.measures.together import decide_together
+from comitia.measures._averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
+from comitia.measures._base import Measure, confusion
+from comitia.measures._custom import CountMeasure
+from comitia.measures._guarantees import RecallAtLeast, TwoCuts, recall_threshold
+from comitia.measures._registry import MEASURES, get_measure
+from comitia.measures._together import decide_together
 
 __all__ = [
     "MEASURES",

@@ -12,12 +12,12 @@ relevance of many: :data:`mean`, :data:`median`, :data:`trimmed_mean`, :data:`lo
 pools label sets.
 """
 
-from comitia.relevance.ballots import Ballots, votes
-from comitia.relevance.base import Members, Relevance, Shared
-from comitia.relevance.labelsets import LabelSets
-from comitia.relevance.marginals import Marginals, NonEmptyMarginals
-from comitia.relevance.observed import Observed
-from comitia.relevance.pools import (
+from comitia.relevance._ballots import Ballots, votes
+from comitia.relevance._base import Members, Relevance, Shared
+from comitia.relevance._labelsets import LabelSets
+from comitia.relevance._marginals import Marginals, NonEmptyMarginals
+from comitia.relevance._observed import Observed
+from comitia.relevance._pools import (
     POOLS,
     LogOdds,
     Mean,
@@ -32,7 +32,7 @@ from comitia.relevance.pools import (
     mixture,
     trimmed_mean,
 )
-from comitia.relevance.readings import READINGS, Auto, Independent, NonEmpty, Reading, Seen, get_reading
+from comitia.relevance._readings import READINGS, Auto, Independent, NonEmpty, Reading, Seen, get_reading
 
 __all__ = [
     "POOLS",

@@ -23,7 +23,7 @@ from comitia._label_trie import (
 )
 from comitia._labels import FloatArray
 from comitia._threads import over_slices
-from comitia.relevance.observed import Observed
+from comitia.relevance._observed import Observed
 
 MISSING = 1e-3
 LANES = 8  # rows that walk side by side: as many as fit a few vector registers

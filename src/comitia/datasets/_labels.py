@@ -1,0 +1,185 @@
+"""Labels as people have them: names in lists, and columns of yes and no."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from comitia._errors import ComitiaError
+from comitia._names import printable
+from comitia.datasets._dataset import DataFormatError
+from comitia.datasets._extras import require
+
+LabelArray = npt.NDArray[np.int8]
+
+
+def label_matrix(y: Iterable[Iterable[Any]], names: Sequence[str] | None = None) -> tuple[LabelArray, tuple[str, ...]]:
+    """Return lists of names of labels as a matrix of zeros and ones, and the names of its columns.
+
+    Parameters
+    ----------
+    y : iterable of n lists, sets or tuples of names
+        The labels that are relevant for each instance; a list may be empty, or None.
+    names : sequence of str, optional
+        The labels there are, in the order of the columns; those that occur, sorted, by default.
+
+    Returns
+    -------
+    Y : int8 ndarray of shape (n, K)
+    names : tuple of str
+
+    Examples
+    --------
+    >>> Y, names = label_matrix([["rock", "live"], [], ["jazz"]])
+    >>> names
+    ('jazz', 'live', 'rock')
+    >>> Y
+    array([[0, 1, 1],
+           [0, 0, 0],
+           [1, 0, 0]], dtype=int8)
+    """
+    rows = [_names(row, i) for i, row in enumerate(y)]
+    known = sorted({name for row in rows for name in row}) if names is None else list(names)
+    if not known or len(set(known)) < len(known):
+        raise ComitiaError(f"y must hold names of labels, and names different ones; got {known[:20]!r}.")
+    places = set(known)
+    for i, row in enumerate(rows):
+        strange = next((name for name in row if name not in places), None)
+        if strange is not None:
+            raise ComitiaError(f"row {i + 1} of y must hold labels out of {known[:20]}; got {strange!r}.")
+    Y = MultiLabelBinarizer(classes=known, sparse_output=True).fit_transform(rows)
+    return np.ascontiguousarray(Y.astype(np.int8).toarray()), tuple(known)
+
+
+def label_notes(Y: LabelArray, names: Sequence[str], few: int = 10) -> tuple[str, ...]:
+    """Return sentences about labels that can hardly be learnt: never or always relevant, or for few instances.
+
+    Examples
+    --------
+    >>> label_notes(np.array([[1, 0, 1]] * 20 + [[1, 0, 0]] * 20, dtype=np.int8), ["a", "b", "c"])
+    ("1 label never holds: 'b'.", "1 label always holds: 'a'.")
+    """
+    positives = Y.sum(axis=0, dtype=np.int64)
+    groups = {
+        "never": np.flatnonzero(positives == 0),
+        "always": np.flatnonzero((positives == len(Y)) & (positives > 0)),
+        f"for fewer than {few} instances only": np.flatnonzero((positives > 0) & (positives < min(few, len(Y)))),
+    }
+    notes = []
+    for when, found in groups.items():
+        if len(found):
+            shown = ", ".join(repr(printable(names[k])) for k in found[:5])
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            verb = f"holds {when}" if when.startswith("for") else f"{when} holds"
+            verb = verb if len(found) == 1 else verb.replace("holds", "hold")
+            notes.append(f"{len(found)} label{'' if len(found) == 1 else 's'} {verb}: {shown}{more}.")
+    return tuple(notes)
+
+
+def label_column(path: Path, name: str, column: Any, positive: str | None) -> tuple[LabelArray, str | None]:
+    """Return a column of a table as zeros and ones, and a note where blank cells are taken for zeros."""
+    if positive is None:
+        values = _zeros_and_ones(column)
+        if values is not None:
+            return values, None
+    cells = [None if cell is None else _cell_text(cell) for cell in column.to_pylist()]
+    if positive is not None:
+        return np.array([cell is not None and cell == positive.strip() for cell in cells], dtype=np.int8), None
+    small = {cell: cell.lower() for cell in set(cells) if cell is not None}
+    found = set(small.values())
+    yes = next((pair[1] for pair in _PAIRS if found and found <= set(pair)), None)
+    blanks_are_zeros = found == {yes}
+    for i, cell in enumerate(cells):
+        if yes is None or (cell is None and not blanks_are_zeros):
+            if cell is not None and small[cell] in ("0", "1"):
+                continue
+            value = column[i].as_py()
+            way_out = "" if cell is None else "; positive names the value for which it holds"
+            raise DataFormatError.at(
+                path, None, f"row {i + 1}, {name!r}: expected a label to be 0 or 1, found {value!r}{way_out}"
+            )
+    blank = blanks_are_zeros and None in cells
+    note = f"Blank cells of label {printable(name)!r} are taken to mean that it does not hold." if blank else None
+    return np.array([cell is not None and small[cell] == yes for cell in cells], dtype=np.int8), note
+
+
+def _zeros_and_ones(column: Any) -> LabelArray | None:
+    """A column that is what most are: numbers or truth values, all of them zeros and ones."""
+    types = require("pyarrow.types")
+    kinds = (types.is_boolean, types.is_integer, types.is_floating)
+    if column.null_count or not any(is_kind(column.type) for is_kind in kinds):
+        return None
+    values = column.to_numpy()
+    return values.astype(np.int8) if np.isin(values, (0, 1)).all() else None
+
+
+_PAIRS = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("", "x"))
+
+
+def _cell_text(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if not isinstance(cell, str) and isinstance(cell, (int, float)) and float(cell).is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def label_lists(path: Path, name: str, column: Any, separator: str | None) -> list[list[str]]:
+    """Return the names in each cell of a column: parts of a text, or lists of JSON, Python or Parquet."""
+    types = require("pyarrow.types")
+    if separator is not None and not separator:
+        raise ComitiaError("separator must be one character or more; got ''.")
+    lists: list[list[str]] = []
+    for i, cell in enumerate(column.to_pylist()):
+        try:
+            lists.append(_split(cell, separator))
+        except ValueError as error:
+            raise DataFormatError.at(path, None, f"row {i + 1}, {name!r}: {error}") from None
+    if not any(lists):
+        kind = "" if types.is_null(column.type) else f" in {column.type}"
+        raise DataFormatError.at(path, None, f"expected names of labels in {name!r}, found none{kind}")
+    return lists
+
+
+def _split(cell: Any, separator: str | None) -> list[str]:
+    if cell is None:
+        return []
+    if isinstance(cell, (list, tuple)):
+        return list(_names(cell, 0))
+    if not isinstance(cell, str):
+        return [_cell_text(cell)]
+    if separator is not None:
+        return list(dict.fromkeys(part.strip() for part in cell.split(separator) if part.strip()))
+    text = cell.strip()
+    if not text:
+        return []
+    if text[0] in "[({":
+        for read in (json.loads, ast.literal_eval):
+            try:
+                found = read(text)
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                continue
+            if isinstance(found, (list, tuple, set, frozenset)):
+                return list(_names(found, 0))
+    used = next((sign for sign in (";", "|", ",", "/") if sign in text), ";")
+    raise ComitiaError(f'expected a list such as ["a", "b"], found {text[:40]!r}; separator={used!r} cuts texts')
+
+
+def _names(row: Any, i: int) -> tuple[str, ...]:
+    if row is None or (isinstance(row, float) and row != row):
+        return ()
+    if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
+        raise ComitiaError(f"row {i + 1} of y must be a list of names; got {str(row)[:40]!r}.")
+    names = []
+    for name in row:
+        if name is None or not isinstance(name, (str, int, np.integer)):
+            raise ComitiaError(f"row {i + 1} of y must be a list of names; got {str(name)[:40]!r} in it.")
+        names.append(str(name))
+    return tuple(dict.fromkeys(names))

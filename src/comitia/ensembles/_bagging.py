@@ -1,0 +1,106 @@
+"""Bagging of any multilabel classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from joblib import Parallel, delayed
+from sklearn.utils import get_tags
+
+from comitia.aggregation import Aggregation
+from comitia.ensembles._bootstrap import BootstrapEnsemble
+from comitia.ensembles._crews import Crew, MemberList
+from comitia.ensembles._features import pass_features
+from comitia.ensembles._foreign import AnyMultilabel
+from comitia.ensembles._parameters import documented
+from comitia.ensembles._samples import TrainingSet, member_integers
+from comitia.losses import Loss
+from comitia.relevance import Pool, Reading
+
+
+@documented
+class MultilabelBaggingClassifier(BootstrapEnsemble):
+    """Bags any multilabel classifier of scikit-learn's kind, and decides for a loss.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Anything that fits a 0/1 matrix: ``ClassifierChain``, ``MultiOutputClassifier``, ``RandomForestClassifier``,
+        ``KNeighborsClassifier``, ``MLPClassifier``, a ``Pipeline``, ...  One without ``predict_proba`` votes.  One that
+        takes no sample weights is fitted on repeated instances; one that refuses labels that are constant in its
+        sample, on the others.
+    n_estimators : int, default=10
+        Number of members.
+    [[sampling parameters]]
+
+    Attributes
+    ----------
+    [[sampling attributes]]
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from comitia import MultilabelBaggingClassifier
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> bagged = MultilabelBaggingClassifier(KNeighborsClassifier(), n_estimators=5, loss="f1", random_state=0)
+    >>> bagged.fit(X, Y).predict(X[:2]).shape
+    (2, 5)
+    """
+
+    title: ClassVar[str] = "Bagging"
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_estimators: int = 10,
+        *,
+        loss: str | Loss | Callable[..., Any] = "hamming",
+        aggregation: str | Aggregation | None = None,
+        pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            loss=loss,
+            aggregation=aggregation,
+            pool=pool,
+            reading=reading,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.estimator = estimator
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), MemberList, AnyMultilabel)
+
+    def _fit_members(self, data: TrainingSet, members: range) -> Crew:
+        seeds = member_integers(self._entropy, members)
+        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+            delayed(AnyMultilabel.fitted)(self.estimator, data.X, data.Y, data.sample(m), int(seed))
+            for m, seed in enumerate(seeds)
+        )
+        return MemberList(tuple(fitted))
+
+    def _features(self, X: Any, fit: bool = False) -> Any:
+        return pass_features(self, X, fit)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        return tags

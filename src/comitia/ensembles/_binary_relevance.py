@@ -1,0 +1,84 @@
+"""Ensembles of binary relevance classifiers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from joblib import Parallel, delayed
+
+from comitia.ensembles._bootstrap import BaseLearnerEnsemble
+from comitia.ensembles._crews import Crew, LogisticCrew, MemberList
+from comitia.ensembles._foreign import BinaryRelevance
+from comitia.ensembles._logistic import FastLogistic, scaled
+from comitia.ensembles._parameters import documented
+from comitia.ensembles._samples import TrainingSet, member_integers
+from comitia.learners._logistic import fit_logistic
+
+
+@documented
+class EBRClassifier(BaseLearnerEnsemble):
+    """Ensemble of binary relevance classifiers: one binary classifier for each label and member.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Base learner of every label and member; by default logistic regression on standardised features, fitted for
+        all labels and members at once.  A ``LogisticRegression`` that differs from the default in C and fit_intercept
+        alone is fitted in the same way, on the features as they are; anything else by scikit-learn.
+    n_estimators : int, default=50
+        Number of members.
+    [[sampling parameters]]
+
+    Attributes
+    ----------
+    [[sampling attributes]]
+
+    References
+    ----------
+    Tsoumakas, Katakis and Vlahavas (2009), Mining multi-label data.  Nguyen, Hüllermeier, Rapp, Loza Mencía and
+    Fürnkranz (2020), On aggregation in ensembles of multilabel classifiers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from comitia import EBRClassifier
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> ebr = EBRClassifier(n_estimators=10, loss="f1", random_state=0).fit(X, Y)
+    >>> ebr.predict(X[:2])
+    array([[0, 0, 1, 1, 1],
+           [0, 0, 1, 0, 0]])
+    """
+
+    title: ClassVar[str] = "EBR"
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), LogisticCrew, MemberList, BinaryRelevance)
+
+    def _fit_members(self, data: TrainingSet, members: range) -> Crew:
+        fast = FastLogistic.standing_in_for(self.estimator)
+        if fast is None:
+            return self._fit_by_scikit_learn(data, members)
+        centre, scale = fast.scaling(data.X, data.weight)
+        fit = fit_logistic(
+            scaled(data.X, centre, scale),
+            data.Y,
+            sample_weight=data.draws,
+            C=fast.C,
+            fit_intercept=fast.fit_intercept,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        coef = fit.coef / scale
+        intercept = fit.intercept - coef @ centre
+        shape = (-1, data.Y.shape[1])
+        crew = LogisticCrew(coef.reshape(*shape, data.X.shape[1]), intercept.reshape(shape))
+        return crew if data.draws is not None else crew.repeated(len(members))
+
+    def _fit_by_scikit_learn(self, data: TrainingSet, members: range) -> Crew:
+        seeds = member_integers(self._entropy, members)
+        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+            delayed(BinaryRelevance.fitted)(self.estimator, data.X, data.Y, data.sample(m), int(seed))
+            for m, seed in enumerate(seeds)
+        )
+        return MemberList(tuple(fitted))

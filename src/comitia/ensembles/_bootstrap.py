@@ -1,0 +1,313 @@
+"""Ensembles whose members learn from samples of the data: draws, warm starts, and what is out of bag."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from itertools import product
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing, check_array, check_random_state, get_tags
+from sklearn.utils.validation import validate_data
+
+from comitia._arrays import check_sparse
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray
+from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
+from comitia.ensembles._base import MultilabelEnsemble, check_lengths, check_weights
+from comitia.ensembles._crews import Crew
+from comitia.ensembles._features import NominalEncoder, is_frame, nominal_columns
+from comitia.ensembles._out_of_bag import OutOfBag, aggregation_name
+from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
+from comitia.ensembles._targets import Targets
+from comitia.losses import Loss, get_loss
+from comitia.relevance import Pool, Reading, Seen, get_reading
+
+# Powers of the counts with which labelsets that were seen are tried.
+_POWERS = (0.0, 0.3, 0.6, 1.0)
+_READ_OVER = " · "
+
+
+class BootstrapEnsemble(MultilabelEnsemble):
+    """Base of ensembles that sample the data for every member."""
+
+    oob_mask_: NDArray[np.bool_]
+    _oob: OutOfBag
+
+    # How nominal columns of a frame become numbers.
+    _nominal: Literal["one-hot", "ordinal"] = "one-hot"
+
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        *,
+        loss: str | Loss | Callable[..., Any] = "hamming",
+        aggregation: str | Aggregation | None = None,
+        pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.loss = loss
+        self.aggregation = aggregation
+        self.pool = pool
+        self.reading = reading
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @abstractmethod
+    def _fit_members(self, data: TrainingSet, members: range) -> Crew:
+        """Fit the members of these numbers, each on its sample of the data."""
+
+    def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
+        self._check_parameters()
+        done = self._members_to_keep(targets)
+        X = self._features(X, fit=not done)
+        n = check_lengths(X, targets)
+        weight = check_weights(sample_weight, n)
+        check_max_samples(self.max_samples, n, self.bootstrap)
+        if hasattr(self, "_oob"):
+            del self._oob
+        if not done:
+            self._entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._remember(targets, weight)
+        new = range(done, self.n_estimators)
+        if new:
+            instances, draws = self._draw(X, targets.Y, weight, sample_weight is None, new)
+            data = TrainingSet(_safe_indexing(X, instances.rows), targets.Y[instances.rows], instances.weight, draws)
+            crew = self._fit_members(data, new)
+            self.members_ = self.members_.joined(crew) if done else crew
+            if self.oob_score:
+                unseen = _unseen(instances, draws)
+                self.oob_mask_ = np.vstack([self.oob_mask_, unseen]) if done else unseen
+        if self.oob_score:
+            self._oob = OutOfBag.of(self, X, targets.Y, weight, self.oob_mask_)
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
+            raise ComitiaError(f"n_estimators must be a positive number of members; got {self.n_estimators!r}.")
+        if self.oob_score and not self.bootstrap and self.max_samples is None:
+            raise ComitiaError(
+                "oob_score=True needs members that leave instances out: set bootstrap=True or max_samples."
+            )
+
+    def _members_to_keep(self, targets: Targets) -> int:
+        if not (self.warm_start and hasattr(self, "members_")):
+            return 0
+        done = len(self.members_)
+        if self.n_estimators < done:
+            raise ComitiaError(
+                f"n_estimators={self.n_estimators} is fewer than the {done} members that warm_start=True keeps."
+            )
+        if len(targets.names) != len(self.label_names_):
+            raise ComitiaError(
+                f"warm_start=True goes on with the same data: y has {len(targets.names)} labels, it had"
+                f" {len(self.label_names_)}."
+            )
+        if self.oob_score and not hasattr(self, "oob_mask_"):
+            raise ComitiaError("oob_score=True cannot be turned on by a warm start: fit anew.")
+        return done
+
+    def _draw(
+        self, X: Any, Y: LabelArray, weight: FloatArray, unweighted: bool, members: range
+    ) -> tuple[Instances, FloatArray | None]:
+        if self.bootstrap or self.max_samples is not None:
+            instances = Instances.of(X, Y, weight)
+            draws = [
+                draw(instances, member_seed(self._entropy, m, 0), self.bootstrap, self.max_samples) for m in members
+            ]
+            return instances, np.stack(draws, axis=1)
+        # All members see all instances: leave them as they are.
+        rows = np.flatnonzero(weight > 0)
+        place = np.full(len(weight), -1, np.intp)
+        place[rows] = np.arange(len(rows))
+        instances = Instances(rows, weight[rows], place)
+        return instances, None if unweighted else np.tile(weight[rows][:, None], (1, len(members)))
+
+    def _features(self, X: Any, fit: bool = False) -> Any:
+        checks = {
+            "dtype": (np.float64, np.float32),
+            "ensure_all_finite": "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True,
+            "ensure_min_samples": 1 if fit else 0,
+        }
+        if fit:
+            nominal = nominal_columns(X) if is_frame(X) else []
+            self._encoder = NominalEncoder.of(X, nominal, self._nominal) if nominal else None
+        if self._encoder is None:
+            found = validate_data(self, X, reset=fit, accept_sparse="csr", **checks)
+            if issparse(found):
+                check_sparse("X", found)
+            return found
+        if not is_frame(X):
+            raise ComitiaError(
+                f"X must be a frame, as it was in fit: its nominal columns,"
+                f" {', '.join(map(repr, self._encoder.columns))}, are known by name."
+            )
+        validate_data(self, X, reset=fit, skip_check_array=True)
+        return check_array(self._encoder.transform(X), input_name="X", **checks)
+
+    def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
+        if self.aggregation != "oob":
+            return super()._way(loss)
+        if not hasattr(self, "_oob"):
+            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
+        choice = self._oob.choice(loss, self.pool, self.reading)
+        if choice in self._oob.powers:
+            return AGGREGATIONS[choice.partition(_READ_OVER)[0]], Seen(self._oob.powers[choice])
+        return get_aggregation(choice, loss), get_reading(self.reading)
+
+    def _check_decision(self) -> None:
+        if self.aggregation != "oob":
+            super()._check_decision()
+        elif not self.oob_score:
+            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), NominalEncoder, OutOfBag)
+
+    def _ways(self) -> dict[str, tuple[Aggregation, Reading]]:
+        """Return the ways of deciding that are judged out of bag, by name.
+
+        All aggregations that have a name, and the user's own.  Where the choice is left to the out-of-bag losses, and
+        so is the reading, also what is decided over the labelsets that were seen, by several powers of their counts.
+        """
+        reading = get_reading(self.reading)
+        ways = {name: (how, reading) for name, how in AGGREGATIONS.items() if self.can_decide_by(how)}
+        if isinstance(self.aggregation, Aggregation):
+            ways[aggregation_name(self.aggregation)] = (self.aggregation, reading)
+        if self.aggregation == "oob" and self.reading == "auto":
+            for power, name in product(_POWERS, self._read_over_seen()):
+                ways[f"{name}{_READ_OVER}seen {power:g}"] = (AGGREGATIONS[name], Seen(power))
+        return ways
+
+    def _read_over_seen(self) -> tuple[str, ...]:
+        """Return the aggregations that are worth to be read over the labelsets that were seen."""
+        return ("ctp",)
+
+    @property
+    def oob_table_(self) -> dict[str, dict[str, float]]:
+        """For each loss that is known, the out-of-bag loss of each way of deciding."""
+        return self._judged().table(self.pool, self.reading)
+
+    @property
+    def oob_errors_(self) -> dict[str, dict[str, float]]:
+        """The standard errors of the differences of the table's losses to those of the advised aggregation."""
+        return self._judged().errors(self.pool, self.reading)
+
+    @property
+    def oob_choice_(self) -> str:
+        """The way of deciding that the out-of-bag losses choose for the loss in use."""
+        return self._judged().choice(self.loss, self.pool, self.reading)
+
+    @property
+    def oob_aggregation_(self) -> str:
+        """The way of deciding in use, by its name in the table."""
+        if self.aggregation == "oob":
+            return self.oob_choice_
+        self._judged()
+        return aggregation_name(self._way(get_loss(self.loss))[0])
+
+    @property
+    def oob_losses_(self) -> FloatArray:
+        """The out-of-bag loss of each instance, NaN where every member has seen it."""
+        known = self._judged().losses(self.loss, self.pool, self.reading)
+        name = self.oob_aggregation_
+        if name not in known:
+            raise ComitiaError(f"no out-of-bag losses are known for {name}: fit with this aggregation.")
+        return known[name]
+
+    @property
+    def oob_loss_(self) -> float:
+        """The out-of-bag loss of the aggregation in use."""
+        return self._judged().mean(self.oob_losses_)
+
+    @property
+    def oob_score_(self) -> float:
+        """One minus the out-of-bag loss."""
+        return 1 - self.oob_loss_
+
+    @property
+    def oob_proba_(self) -> FloatArray:
+        """Pooled out-of-bag marginals, NaN for an instance that every member has seen."""
+        return self._judged().proba
+
+    def _judged(self) -> OutOfBag:
+        if not hasattr(self, "_oob"):
+            raise AttributeError(f"{type(self).__name__} has no out-of-bag losses: fit with oob_score=True.")
+        return self._oob
+
+
+class BaseLearnerEnsemble(BootstrapEnsemble):
+    """Base of ensembles whose members are made of one binary base learner, ``estimator``."""
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 50,
+        *,
+        loss: str | Loss | Callable[..., Any] = "hamming",
+        aggregation: str | Aggregation | None = None,
+        pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            loss=loss,
+            aggregation=aggregation,
+            pool=pool,
+            reading=reading,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.estimator = estimator
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.estimator is not None and not hasattr(self.estimator, "fit"):
+            raise ComitiaError(
+                f"estimator must be a classifier of scikit-learn's kind, or None for logistic regression; got"
+                f" {self.estimator!r}. The number of members is n_estimators."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        return tags
+
+
+def _unseen(instances: Instances, draws: FloatArray | None) -> NDArray[np.bool_]:
+    """Which given instances each member has not seen, (members, n)."""
+    assert draws is not None, "without draws every member sees every instance"
+    # The last row serves instances of weight zero, which are at place -1: nobody is judged by them.
+    seen = np.vstack([draws > 0, np.ones((1, draws.shape[1]), np.bool_)])
+    return ~seen[instances.distinct_of].T

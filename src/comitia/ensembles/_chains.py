@@ -1,0 +1,175 @@
+"""Ensembles of classifier chains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+
+from comitia._errors import ComitiaError
+from comitia.aggregation import Aggregation
+from comitia.ensembles._bootstrap import BaseLearnerEnsemble
+from comitia.ensembles._crews import ChainCrew, Crew, MemberList
+from comitia.ensembles._foreign import Chain
+from comitia.ensembles._logistic import FastLogistic, scaled
+from comitia.ensembles._parameters import documented
+from comitia.ensembles._samples import TrainingSet, member_integers, member_seed
+from comitia.learners._chains import fit_chains
+from comitia.losses import Loss
+from comitia.relevance import Pool, Reading
+
+
+@documented
+class ECCClassifier(BaseLearnerEnsemble):
+    """Ensemble of classifier chains: each member predicts the labels one after another, each link seeing those before.
+
+    A chain models dependence between labels; members have orders of their own, so that no label is always last.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Base learner of every link; by default logistic regression on standardised features and the labels as they
+        are, fitted for all links of all members at once.  See :class:`EBRClassifier`.
+    n_estimators : int, default=50
+        Number of chains.
+    chain_method : {"predict", "predict_proba", "joint"}, default="predict"
+        What a link passes on to the next: its decision, as in the paper, or its probability.  ``"joint"`` passes on
+        nothing that is uncertain: each chain gives every labelset of the training data its probability by the chain
+        rule, P(y) = Π_k P(y_k | x, y_<k), so that members have joint beliefs, and marginals that are true.
+    order : "random" or array-like of int, default="random"
+        ``"random"`` gives each member a random order of its own; an array of shape (K,) is the order of all members,
+        one of shape (M, K) has an order for each.
+    [[sampling parameters]]
+
+    Attributes
+    ----------
+    [[sampling attributes]]
+    orders_ : array of int, shape (M, K)
+        The order of each member's chain.
+
+    References
+    ----------
+    Read, Pfahringer, Holmes and Frank (2011), Classifier chains for multi-label classification, Machine Learning 85.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from comitia import ECCClassifier
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> ecc = ECCClassifier(n_estimators=10, loss="subset01", random_state=0).fit(X, Y)
+    >>> ecc.predict(X[:2])
+    array([[0, 0, 1, 1, 1],
+           [0, 0, 1, 0, 0]])
+    """
+
+    title: ClassVar[str] = "ECC"
+
+    @property
+    def supports_joint(self) -> bool:  # type: ignore[override]
+        """Whether chains give joint distributions."""
+        return self.chain_method == "joint"
+
+    orders_: NDArray[np.intp]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 50,
+        *,
+        chain_method: Literal["predict", "predict_proba", "joint"] = "predict",
+        order: Literal["random"] | ArrayLike = "random",
+        loss: str | Loss | Callable[..., Any] = "hamming",
+        aggregation: str | Aggregation | None = None,
+        pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_estimators,
+            loss=loss,
+            aggregation=aggregation,
+            pool=pool,
+            reading=reading,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.chain_method = chain_method
+        self.order = order
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), ChainCrew, MemberList, Chain)
+
+    def _read_over_seen(self) -> tuple[str, ...]:
+        return ("ctp", "ctp-joint") if self.supports_joint else ("ctp",)
+
+    def _values_per_belief(self) -> int:
+        labels, labelsets = len(self.label_names_), len(self.observed_.table)
+        # Of many labelsets few can matter for an instance.
+        return max(labels, min(labelsets, 256)) if self.supports_joint else labels
+
+    def _fit_members(self, data: TrainingSet, members: range) -> Crew:
+        if self.chain_method not in ("predict", "predict_proba", "joint"):
+            raise ComitiaError(
+                f"chain_method must be 'predict', 'predict_proba' or 'joint'; got {self.chain_method!r}."
+            )
+        orders = self._orders(members, data.Y.shape[1])
+        crew = self._fit_chains(data, members, orders)
+        self.orders_ = orders if not members.start else np.concatenate([self.orders_, orders])
+        return crew
+
+    def _fit_chains(self, data: TrainingSet, members: range, orders: NDArray[np.intp]) -> Crew:
+        fast = FastLogistic.standing_in_for(self.estimator)
+        if fast is None:
+            seeds = member_integers(self._entropy, members)
+            fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+                delayed(Chain.fitted)(
+                    self.estimator, data.X, data.Y, data.sample(m), int(seed), orders[m], self.chain_method
+                )
+                for m, seed in enumerate(seeds)
+            )
+            return MemberList(tuple(fitted))
+        centre, scale = fast.scaling(data.X, data.weight)
+        fit = fit_chains(
+            scaled(data.X, centre, scale),
+            data.Y,
+            orders,
+            sample_weight=data.draws,
+            C=fast.C,
+            fit_intercept=fast.fit_intercept,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        return ChainCrew(fit, centre, scale, self.chain_method)
+
+    def _orders(self, members: range, n_labels: int) -> NDArray[np.intp]:
+        if isinstance(self.order, str):
+            if self.order != "random":
+                raise ComitiaError(f"order must be 'random' or an array of label numbers; got {self.order!r}.")
+            draws = (np.random.default_rng(member_seed(self._entropy, m, 1)) for m in members)
+            return np.stack([rng.permutation(n_labels) for rng in draws])
+        order = np.asarray(self.order)
+        if order.shape not in ((n_labels,), (self.n_estimators, n_labels)):
+            raise ComitiaError(
+                f"order must have shape ({n_labels},), or ({self.n_estimators}, {n_labels}) for one a member;"
+                f" got {order.shape}."
+            )
+        orders = np.broadcast_to(order, (self.n_estimators, n_labels))[members.start : members.stop]
+        if not (np.sort(orders, axis=1) == np.arange(n_labels)).all():
+            raise ComitiaError(f"each order must name every label 0..{n_labels - 1} once.")
+        return orders.astype(np.intp)

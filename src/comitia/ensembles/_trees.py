@@ -1,0 +1,151 @@
+"""Ensembles of multi-objective decision trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from comitia._labels import FloatArray, distinct_rows
+from comitia.aggregation import Aggregation
+from comitia.ensembles._bootstrap import BootstrapEnsemble
+from comitia.ensembles._crews import Crew, TreeCrew
+from comitia.ensembles._parameters import documented
+from comitia.ensembles._samples import TrainingSet, member_integers
+from comitia.learners._tree import grow_trees
+from comitia.losses import Loss
+from comitia.relevance import Pool, Reading
+
+
+@documented
+class EMODTClassifier(BootstrapEnsemble):
+    """Ensemble of multi-objective decision trees: a random forest whose leaves hold the proportion of every label.
+
+    A leaf also keeps how often each labelset occurred in it, so that the members' joint distributions can be pooled
+    (``aggregation="ctp-joint"``).
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Number of trees.
+    max_features : "sqrt", int, float or None, default="sqrt"
+        Features tried at a split: the square root of their number, a number, a share, or all.
+    min_samples_leaf : int, default=4
+        Fewest instances in a leaf.  With one, leaves are pure, and what a tree votes for depends on the loss no more;
+        a few leave it something to decide.
+    min_samples_split : int, default=2
+        Fewest instances in a node that is split.
+    max_depth : int or None, default=None
+        Most questions on the way to a leaf; None sets no limit.
+    min_impurity_decrease : float, default=0
+        Least decrease of the impurity, weighted by the share of the instances, for which a node is split.
+    splitter : {"best", "random"}, default="best"
+        Whether a feature is cut where that is best, or at random: extra-random trees, which differ more from each other
+        and grow faster.
+    [[sampling parameters]]
+
+    Attributes
+    ----------
+    [[sampling attributes]]
+
+    References
+    ----------
+    Kocev, Vens, Struyf and Džeroski (2007), Ensembles of multi-objective decision trees, ECML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from comitia import EMODTClassifier
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> forest = EMODTClassifier(n_estimators=10, loss="f1", random_state=0).fit(X, Y)
+    >>> forest.predict(X[:2]).shape
+    (2, 5)
+    >>> forest.set_params(loss="subset01", aggregation="ctp-joint").predict(X[:2]).shape
+    (2, 5)
+    """
+
+    title: ClassVar[str] = "EMODT"
+    supports_joint: ClassVar[bool] = True
+    _nominal = "ordinal"
+
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        *,
+        max_features: Literal["sqrt"] | int | float | None = "sqrt",
+        min_samples_leaf: int = 4,
+        min_samples_split: int = 2,
+        max_depth: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        splitter: Literal["best", "random"] = "best",
+        loss: str | Loss | Callable[..., Any] = "hamming",
+        aggregation: str | Aggregation | None = None,
+        pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            loss=loss,
+            aggregation=aggregation,
+            pool=pool,
+            reading=reading,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.splitter = splitter
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Mean share of each feature in the decrease of impurity."""
+        check_is_fitted(self, "members_")
+        return np.asarray(np.mean([tree.feature_importances_ for tree in self.members_.trees], axis=0))
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), TreeCrew)
+
+    def _fit_members(self, data: TrainingSet, members: range) -> Crew:
+        draws = data.draws if data.draws is not None else np.tile(data.weight[:, None], (1, len(members)))
+        # Members that are there already count the labelsets of a table that only grows.
+        known = self.members_.table if members.start else data.Y[:0]
+        table, place = distinct_rows(np.concatenate([known, data.Y]))
+        trees = grow_trees(
+            data.X,
+            data.Y,
+            member_integers(self._entropy, members),
+            sample_weight=draws,
+            labelsets=place[len(known) :],
+            max_features=self.max_features,
+            min_samples_leaf=self.min_samples_leaf,
+            min_samples_split=self.min_samples_split,
+            max_depth=self.max_depth,
+            min_impurity_decrease=self.min_impurity_decrease,
+            splitter=self.splitter,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        return TreeCrew(tuple(trees), table)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,146 @@
+"""Voting of heterogeneous multilabel classifiers, fitted here or already fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import check_is_fitted
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray
+from comitia.aggregation import Aggregation
+from comitia.ensembles._base import MultilabelEnsemble, check_lengths, check_weights
+from comitia.ensembles._crews import MemberList
+from comitia.ensembles._features import pass_features
+from comitia.ensembles._foreign import AnyMultilabel
+from comitia.ensembles._parameters import documented
+from comitia.ensembles._targets import Targets
+from comitia.losses import Loss
+from comitia.relevance import Pool, Reading
+
+
+@documented
+class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
+    """Lets multilabel classifiers of different kinds decide together, for a loss.
+
+    Parameters
+    ----------
+    estimators : list of (name, classifier)
+        The members.  A member that is set to ``"drop"`` is left out.
+    weights : array-like of float, optional
+        Weight of each member in the pool and in votes; equal by default.
+    prefit : bool, default=False
+        Whether the members are fitted already.  They are then used as they are, and ``fit`` only learns the labels'
+        names and their number.
+    [[decision parameters]]
+    [[work parameters]]
+
+    Attributes
+    ----------
+    [[fitted attributes]]
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from comitia import MultilabelVotingClassifier
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> members = [("forest", RandomForestClassifier(random_state=0)), ("neighbours", KNeighborsClassifier())]
+    >>> MultilabelVotingClassifier(members, weights=[2, 1], loss="jaccard").fit(X, Y).predict(X[:2]).shape
+    (2, 5)
+    """
+
+    title: ClassVar[str] = "Voting"
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, Any]],
+        *,
+        weights: ArrayLike | None = None,
+        prefit: bool = False,
+        loss: str | Loss | Callable[..., Any] = "hamming",
+        aggregation: str | Aggregation | None = None,
+        pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.prefit = prefit
+        self.loss = loss
+        self.aggregation = aggregation
+        self.pool = pool
+        self.reading = reading
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), MemberList, AnyMultilabel)
+
+    def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
+        if not self.estimators:
+            raise ComitiaError("estimators must name at least one (name, classifier).")
+        names = [name for name, _ in self.estimators]
+        self._validate_names(names)
+        chosen = [estimator for _, estimator in self.estimators if estimator != "drop"]
+        if not chosen:
+            raise ComitiaError("all estimators are dropped: at least one is needed.")
+        if self.weights is not None and len(np.asarray(self.weights)) != len(names):
+            raise ComitiaError(f"weights must have one entry for each of {len(names)} estimators.")
+        X = self._features(X, fit=True)
+        n = check_lengths(X, targets)
+        self._remember(targets)
+        if self.prefit:
+            for estimator in chosen:
+                check_is_fitted(estimator)
+            nothing_constant = np.full(targets.Y.shape[1], -1, np.int8)
+            self.members_ = MemberList(tuple(AnyMultilabel(estimator, nothing_constant) for estimator in chosen))
+            return
+        weight = None
+        if sample_weight is not None:
+            weight = check_weights(sample_weight, n)
+        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+            delayed(AnyMultilabel.fitted)(estimator, X, targets.Y, weight, None) for estimator in chosen
+        )
+        self.members_ = MemberList(tuple(fitted))
+
+    @property
+    def named_estimators_(self) -> dict[str, Any]:
+        """The fitted members by name."""
+        check_is_fitted(self, "members_")
+        names = [name for name, estimator in self.estimators if estimator != "drop"]
+        return {name: member.estimator for name, member in zip(names, self.members_.members, strict=True)}
+
+    def _weights(self) -> FloatArray | None:
+        if self.weights is None:
+            return None
+        kept = [estimator != "drop" for _, estimator in self.estimators]
+        return np.asarray(self.weights, dtype=np.float64)[kept]
+
+    def _features(self, X: Any, fit: bool = False) -> Any:
+        return pass_features(self, X, fit)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, and with ``deep`` those of the members as ``name__parameter``."""
+        return dict(self._get_params("estimators", deep=deep))
+
+    def set_params(self, **params: Any) -> MultilabelVotingClassifier:
+        """Set parameters, a member by its name, or a member's parameter as ``name__parameter``."""
+        self._set_params("estimators", **params)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        members = [get_tags(e) for _, e in self.estimators or [] if e != "drop"]
+        tags.input_tags.sparse = all(t.input_tags.sparse for t in members)
+        tags.input_tags.allow_nan = all(t.input_tags.allow_nan for t in members)
+        return tags

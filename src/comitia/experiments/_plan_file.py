@@ -1,0 +1,219 @@
+"""Plans as TOML files: read with every mistake named, and written."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from comitia._names import unknown
+from comitia.experiments._plan import DataSource, Plan
+from comitia.experiments._settings import Absent, EnsembleSetting, PlanError
+
+_LISTS = {"losses": str, "aggregations": str, "pools": str, "sizes": int}
+_SCALARS = {"name": str, "seed": int, "folds": int, "repeats": int, "stratified": bool}
+_WORDS = {str: "text", int: "a whole number", bool: "true or false"}
+
+
+def paper_plans() -> list[str]:
+    """The names of the plans that come with the library."""
+    return sorted(entry.name.removesuffix(".toml") for entry in _shipped().iterdir() if entry.name.endswith(".toml"))
+
+
+def read_plan(source: str | Path) -> Plan:
+    """Read a plan that comes with the library, by its name, or a TOML file.
+
+    Parameters
+    ----------
+    source : str or Path
+        A name of `paper_plans`, or the path of a file.
+
+    Raises
+    ------
+    PlanError
+        When the file is not a plan, with the place and what was expected.
+
+    Examples
+    --------
+    >>> plan = read_plan("table2")
+    >>> plan.folds, [setting.name for setting in plan.ensembles], len(list(plan.cells()))
+    (10, ['emodt', 'ecc', 'ebr'], 240)
+    """
+    path = Path(source)
+    if path.is_file():
+        try:
+            return parse_plan(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise PlanError(f"{path}: {error}") from error
+    if str(source) not in paper_plans():
+        raise PlanError(f"{unknown('plan', str(source), paper_plans())} A path of a TOML file is a plan as well.")
+    return parse_plan(_shipped().joinpath(f"{source}.toml").read_text(encoding="utf-8"))
+
+
+def parse_plan(text: str, *, objects: bool = False) -> Plan:
+    r"""Make a plan of the text of a TOML file.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    objects : bool
+        Whether to read a plan whose ensembles were given as objects.  The file only names their classes: such a plan
+        tells what was run, but cannot be run.  Otherwise it is refused.
+
+    Examples
+    --------
+    >>> plan = parse_plan('name = "mine"\nfolds = 5\ndatasets = ["emotions"]\n[[ensembles]]\nkind = "ecc"\n')
+    >>> plan.folds, plan.losses
+    (5, ('hamming', 'subset01', 'f1'))
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"expected TOML: {error}") from error
+    known = [field.name for field in fields(Plan)]
+    for key in content:
+        if key not in known:
+            raise PlanError(unknown("entry", key, known))
+    for key in ("name", "datasets", "ensembles"):
+        if key not in content:
+            raise PlanError(f"expected an entry {key!r}, found {', '.join(content) or 'none'}")
+    values: dict[str, Any] = {key: _scalar(key, content[key], kind) for key, kind in _SCALARS.items() if key in content}
+    values |= {key: _list(key, content[key], kind) for key, kind in _LISTS.items() if key in content}
+    values["datasets"] = tuple(_numbered("datasets", content["datasets"], _source))
+    values["ensembles"] = tuple(_numbered("ensembles", content["ensembles"], _setting))
+    plan = Plan(**values)
+    for setting in plan.ensembles if not objects else ():
+        if setting.object is not None:
+            setting.build()
+    return plan
+
+
+def write_plan(plan: Plan) -> str:
+    """Write a plan as TOML, such that `parse_plan` gives it back.
+
+    Examples
+    --------
+    >>> print(write_plan(Plan("mine", (DataSource("emotions"),), (EnsembleSetting("ecc", {"n_estimators": 10}),))))
+    name = "mine"
+    losses = ["hamming", "subset01", "f1"]
+    aggregations = ["gmv", "bmv", "ctp", "ptc-lw", "ptc-mode", "ptc-mbr", "ctp-joint", "oob"]
+    pools = ["mean"]
+    sizes = []
+    folds = 10
+    repeats = 1
+    stratified = false
+    seed = 0
+    <BLANKLINE>
+    [[datasets]]
+    name = "emotions"
+    <BLANKLINE>
+    [[ensembles]]
+    kind = "ecc"
+    name = "ecc"
+    n_estimators = 10
+    <BLANKLINE>
+    """
+    lines = [
+        f"{field.name} = {_toml(getattr(plan, field.name))}"
+        for field in fields(Plan)
+        if field.name not in ("datasets", "ensembles")
+    ]
+    for source in plan.datasets:
+        lines += ["", "[[datasets]]", f"name = {_toml(source.name)}"]
+        lines += [f"path = {_toml(source.path)}"] if source.path is not None else []
+        lines += [f"labels = {_toml(source.labels)}"] if source.labels is not None else []
+    for setting in plan.ensembles:
+        lines += ["", "[[ensembles]]"]
+        if setting.object is None:
+            lines.append(f"kind = {_toml(setting.kind)}")
+        else:
+            lines.append("# An object, which a file cannot hold: this plan can be run again in Python only.")
+            lines.append(f"object = {_toml(setting.object)}")
+        lines.append(f"name = {_toml(setting.name)}")
+        lines += [f"{key} = {_toml(value)}" for key, value in setting.parameters.items()]
+        lines += [f"choose = {_toml(setting.choose)}"] if setting.choose else []
+    return "\n".join([*lines, ""])
+
+
+def _shipped() -> Any:
+    return resources.files("comitia.experiments").joinpath("plans")
+
+
+def _numbered(key: str, entries: Any, read: Any) -> list[Any]:
+    if not isinstance(entries, list):
+        raise PlanError(f"{key} is {entries!r}: expected a list")
+    found = []
+    for position, entry in enumerate(entries, start=1):
+        try:
+            found.append(read(entry))
+        except PlanError as error:
+            raise PlanError(f"{key}, entry {position}: {error}") from error
+    return found
+
+
+def _source(entry: Any) -> DataSource:
+    if isinstance(entry, str):
+        return DataSource(entry)
+    table = _table(entry, "name", ("name", "path", "labels"))
+    labels = _list("labels", table["labels"], str) if "labels" in table else None
+    path = _scalar("path", table["path"], str) if "path" in table else None
+    if labels is not None and path is None:
+        raise PlanError(f"labels go with a path; {table['name']!r} has none")
+    return DataSource(_scalar("name", table["name"], str), path, labels)
+
+
+def _setting(entry: Any) -> EnsembleSetting:
+    if isinstance(entry, str):
+        return EnsembleSetting(entry)
+    if isinstance(entry, dict) and "object" in entry:
+        table = _table(entry, "object", ("object", "name", "choose"))
+        path, name = _scalar("object", table["object"], str), _scalar("name", table.get("name", ""), str)
+        return EnsembleSetting(estimator=Absent(path), name=name or path.rpartition(".")[2])
+    parameters = dict(_table(entry, "kind"))
+    kind, name = _scalar("kind", parameters.pop("kind"), str), _scalar("name", parameters.pop("name", ""), str)
+    choose = parameters.pop("choose", {})
+    if not isinstance(choose, dict):
+        raise PlanError(f"choose is {choose!r}: expected a table of parameters and their candidates")
+    return EnsembleSetting(kind, parameters, name, choose)
+
+
+def _table(entry: Any, required: str, known: Sequence[str] | None = None) -> Mapping[str, Any]:
+    if not isinstance(entry, dict) or required not in entry:
+        raise PlanError(f"expected a name or a table with the entry {required!r}, found {entry!r}")
+    for key in entry:
+        if known is not None and key not in known:
+            raise PlanError(unknown("entry", key, known))
+    return entry
+
+
+def _scalar(key: str, value: Any, kind: type) -> Any:
+    # A truth value is a whole number to Python, but not to somebody who writes a plan.
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise PlanError(f"{key} is {value!r}: expected {_WORDS[kind]}")
+    return value
+
+
+def _list(key: str, value: Any, kind: type) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise PlanError(f"{key} is {value!r}: expected a list")
+    return tuple(_scalar(f"{key}, entry {position}", item, kind) for position, item in enumerate(value, start=1))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_toml(entry)}' for key, entry in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):
+        # JSON writes text as TOML does, but for the character DEL.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    raise PlanError(f"{value!r} cannot be written in a plan: expected text, numbers, truth values or lists of them")

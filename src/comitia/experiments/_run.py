@@ -1,0 +1,304 @@
+"""Run a plan: the cells that are not finished, in parallel, whatever happens to some of them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from comitia._errors import ComitiaError
+from comitia._interrupts import one_interrupt
+from comitia._names import unknown
+from comitia.datasets import Dataset
+from comitia.experiments._cell import Computed, compute_cell, fit_cell, plain_error
+from comitia.experiments._engines import CrashError, local_engine
+from comitia.experiments._estimate import Estimate
+from comitia.experiments._memory import Memory, Records
+from comitia.experiments._plan import Cell, Plan
+from comitia.experiments._provenance import describe, machine, now, versions
+from comitia.experiments._store import Store
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands.
+
+    Attributes
+    ----------
+    done, failed, total : int
+        Cells that are finished (also in earlier runs), that failed, and that were asked for.
+    cell : Cell or None
+        The cell that has just ended.
+    error : str or None
+        Its error, if it failed.
+    seconds_left : float or None
+        How long the rest will take; None where nothing is known yet.
+    """
+
+    done: int
+    failed: int
+    total: int
+    cell: Cell | None = None
+    error: str | None = None
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended, and what is known of it.
+
+    Attributes
+    ----------
+    store : Store or Memory
+        Where the results are: a folder, or memory.
+    total, kept, computed : int
+        Cells that were asked for, that were finished before, and that this run finished.
+    failures : tuple of dict
+        Cell and error of those that failed.
+    seconds : float
+        Time that this run took.
+    """
+
+    store: Any
+    total: int
+    kept: int
+    computed: int
+    failures: tuple[dict[str, Any], ...]
+    seconds: float
+
+    @property
+    def plan(self) -> Plan:
+        """What was run."""
+        return self._records.plan
+
+    @property
+    def _records(self) -> Records:
+        return self.store  # type: ignore[no-any-return]
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of all cells that are finished, also in earlier runs, in the plan's order; see `Row`."""
+        return self._records.rows()
+
+    @cached_property
+    def datasets(self) -> list[dict[str, Any]]:
+        """What is known of each dataset: its size, its labels, its checksum."""
+        return self._records.datasets()
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that decided the outcome."""
+        return self._records.identity()
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Every start of the runner: command, machine, versions, time."""
+        return self._records.provenance()
+
+    @cached_property
+    def cells(self) -> dict[Cell, dict[str, Any]]:
+        """Seeds, times, warnings and versions of each finished cell."""
+        finished = filter(self._records.finished, self.plan.cells())
+        return {cell: self._records.cell_provenance(cell) for cell in finished}
+
+    @property
+    def warnings(self) -> dict[Cell, list[str]]:
+        """What finished cells were warned of; those that were not are left out."""
+        return {cell: kept["warnings"] for cell, kept in self.cells.items() if kept["warnings"]}
+
+    @cached_property
+    def digits(self) -> dict[str, Any] | None:
+        """Handwritten digits and what the aggregations make of them, where the example is in the plan."""
+        return self._records.digits()
+
+
+def run_plan(
+    plan: Plan,
+    folder: str | Path | None = None,
+    *,
+    data: Mapping[str, Dataset] | None = None,
+    cells: Iterable[Cell] | None = None,
+    n_jobs: int | None = None,
+    data_home: str | Path | None = None,
+    command: str = "",
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Summary:
+    """Compute the cells of a plan that its folder does not have yet.
+
+    A run that was killed goes on where it was: finished cells are never computed again, and the rows are those of a
+    run that was left alone.  Cells that failed are tried again, and so are those whose files are damaged.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to do.
+    folder : path, optional
+        Where results are kept: a new folder, or one that the same plan has begun.  By default nothing is written.
+    data : mapping of str to Dataset, optional
+        Datasets of the plan that need not be read, by the names of their sources.
+    cells : iterable of Cell, optional
+        Some of the plan's cells, see `Plan.select`; all by default.
+    n_jobs : int, optional
+        Number of cores to use, never more than there are; all by default.  So many cells are computed at the same
+        time, and where there are fewer cells, each uses several cores.
+    data_home : path, optional
+        Folder with the datasets of the catalogue, see `comitia.datasets.fetch_dataset`.
+    command : str
+        Kept with the results: what was typed to get them.
+    on_progress : callable, optional
+        Called at the start and whenever a cell has ended.
+
+    Raises
+    ------
+    StoreError
+        When the folder has results of another plan or of other data, or another process is running it.
+
+    Examples
+    --------
+    >>> from comitia.datasets import make_joint
+    >>> from comitia.experiments import DataSource, EnsembleSetting
+    >>> plan = Plan("mine", (DataSource("mine"),), (EnsembleSetting("emodt", {"n_estimators": 20}),), folds=2)
+    >>> found = run_plan(plan, data={"mine": make_joint(200, 4, 3, dependence=0.8, random_state=0).dataset}, n_jobs=1)
+    >>> found.computed, found.rows[0]["loss"], found.rows[0]["n_test"]
+    (2, 'hamming', 100)
+    """
+    cores = _cores(n_jobs)
+    known = [source.name for source in plan.datasets]
+    for name in data or ():
+        if name not in known:
+            raise ComitiaError(unknown(f"dataset of plan {plan.name!r}:", name, known))
+    wanted = list(plan.cells() if cells is None else cells)
+    where = contextlib.nullcontext(Memory(plan)) if folder is None else Store.taken(folder, plan)
+    with one_interrupt(), where as store:
+        run = _Run(store, wanted, cores, command, on_progress or _quiet)
+        return run.to_its_end(data or {}, data_home)
+
+
+class _Run:
+    """One start of the runner: it alone reads data and keeps what comes out."""
+
+    def __init__(
+        self, store: Records, wanted: list[Cell], cores: int, command: str, report: Callable[[Progress], None]
+    ) -> None:
+        self.started = time.monotonic()
+        self.store, self.wanted, self.cores, self.report = store, wanted, cores, report
+        self.estimate = Estimate(store.plan)
+        self.failures: list[dict[str, Any]] = []
+        self.session: dict[str, Any] = {
+            "command": command,
+            "started": now(),
+            "seconds": 0.0,
+            "cells": 0,
+            "n_jobs": cores,
+            "versions": versions(),
+            "machine": machine(),
+        }
+        kept = store.provenance() | {"digest": store.plan.digest(), "seed": store.plan.seed}
+        self.provenance = kept | {"sessions": [*kept["sessions"], self.session]}
+
+    def to_its_end(self, given: Mapping[str, Dataset], data_home: str | Path | None) -> Summary:
+        for failure in self.store.damaged():
+            warnings.warn(failure["error"], stacklevel=3)
+        pending = [cell for cell in self.wanted if not self.store.finished(cell)]
+        self.kept = len(self.wanted) - len(pending)
+        self.report(Progress(self.kept, 0, len(self.wanted)))
+        data, missing = self._read(given, data_home)
+        for cell in pending:
+            if cell.dataset in missing:
+                self._ended(cell, Computed(0.0, error=missing[cell.dataset]))
+        for cell, result in self._compute([cell for cell in pending if cell.dataset in data], data):
+            self.estimate.finished(cell, result.seconds)
+            self._ended(cell, result)
+        return Summary(
+            self.store,
+            len(self.wanted),
+            self.kept,
+            self.session["cells"],
+            tuple(self.failures),
+            time.monotonic() - self.started,
+        )
+
+    def _read(
+        self, given: Mapping[str, Dataset], data_home: str | Path | None
+    ) -> tuple[dict[str, Dataset], dict[str, dict[str, Any]]]:
+        """Read each dataset once, also where nothing is left to compute: results of other data are not shown."""
+        data: dict[str, Dataset] = {}
+        missing: dict[str, dict[str, Any]] = {}
+        for name in dict.fromkeys(cell.dataset for cell in self.wanted):
+            try:
+                data[name] = given[name] if name in given else self.store.plan.source(name).load(data_home)
+                description = describe(data[name], name)
+            except Exception as error:
+                missing[name] = plain_error(error)
+                data.pop(name, None)
+                if any(cell.dataset == name and self.store.finished(cell) for cell in self.wanted):
+                    warnings.warn(
+                        f"dataset {name!r} cannot be read now, so it is not known whether its results are still those "
+                        f"of this data: {missing[name]['error']}",
+                        stacklevel=4,
+                    )
+            else:
+                self.store.write_dataset(description)
+                self.estimate.add_dataset(description)
+        return data, missing
+
+    def _compute(self, cells: list[Cell], data: Mapping[str, Dataset]) -> Iterator[tuple[Cell, Computed]]:
+        """Compute cells, the largest first so that none is waited for at the end."""
+        if not cells:
+            return
+        engine = local_engine(self.cores, len(cells))
+        ready = self.estimate.largest_first(cells)
+        self.estimate.expect(ready, engine.slots)
+        work = partial(compute_cell, self.store.plan, engine.threads)
+        engine.start(data)
+        try:
+            for cell, result in engine.outcomes(work, {cell: cell.dataset for cell in ready}):
+                yield cell, Computed(0.0, error=plain_error(result)) if isinstance(result, CrashError) else result
+        finally:
+            engine.close()
+
+    def _ended(self, cell: Cell, result: Computed) -> None:
+        """Keep what became of a cell, and tell."""
+        if result.error is None:
+            self.store.write_cell(cell, result.rows, result.provenance)
+            if result.digits is not None:
+                self.store.write_digits(result.digits)
+            self.session["cells"] += 1
+        else:
+            self.store.write_failure(cell, result.error)
+            self.failures.append({"cell": cell.key, **result.error})
+        self.session["seconds"] = round(time.monotonic() - self.started, 3)
+        self.store.write_provenance(self.provenance)
+        self.report(
+            Progress(
+                self.kept + self.session["cells"],
+                len(self.failures),
+                len(self.wanted),
+                cell,
+                None if result.error is None else result.error["error"],
+                self.estimate.seconds_left(),
+            )
+        )
+
+
+def _quiet(progress: Progress) -> None:
+    """Say nothing."""
+
+
+def _cores(n_jobs: int | None) -> int:
+    available = int(joblib.cpu_count())
+    if n_jobs is None or n_jobs == -1:
+        return available
+    if n_jobs < 1:
+        raise ComitiaError(f"n_jobs is {n_jobs}: expected a number of cores from 1, or None for all {available}")
+    return min(n_jobs, available)
+
+
+__all__ = ["Progress", "Summary", "fit_cell", "run_plan"]

@@ -1,0 +1,369 @@
+"""Partial answers: a label that is not worth deciding is left open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
+from comitia._threads import over_slices
+from comitia.losses import _spans
+from comitia.losses._base import Loss
+from comitia.losses._counts import check_share
+from comitia.losses._fmeasure import FLoss, _as_small_ratio
+from comitia.losses._hamming import Hamming
+from comitia.losses._jaccard import JaccardLoss
+from comitia.losses._registry import get_loss
+from comitia.losses._subset import SubsetZeroOne
+from comitia.relevance import LabelSets, Relevance, Shared
+
+Penalty = Literal["linear", "concave"]
+
+# Partial answers compare labelings pairwise; this many label comparisons are held in memory at a time.
+_PAIRS_AT_ONCE = 1 << 22
+_HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Abstaining:
+    """A loss of partial answers: the loss of what is decided, and a price for what is not.
+
+    With D the labels that are decided and a = K − |D| the number of those that are not, the loss is
+    ℓ(y_D, h_D) + g(a), g(a) = c · a / K (linear) or c · 2a / (K + a) (concave): c is the price of deciding nothing.
+    Undecided labels are −1.
+
+    ============== ========================================================= ================================
+    loss           best answer                                               cost, exactness
+    ============== ========================================================= ================================
+    Hamming        leave what is more uncertain than the price               O(K log K), exact for any belief
+    subset 0/1     leave the most uncertain, best number of them             O(K log K), exact from marginals
+    F-measure      top l are relevant, bottom r are not, the rest is left    O(K³), exact from marginals
+    Jaccard index  the same                                                  O(K²), exact from marginals
+    ============== ========================================================= ================================
+
+    From label sets, losses other than Hamming loss take the best of the same kind of answer in the order of the
+    marginals, and never one that is worse than deciding everything.
+
+    Parameters
+    ----------
+    loss : Loss or str
+        Hamming loss (with costs), subset 0/1 loss, the F-measure or the Jaccard index.
+    cost : float
+        The price of deciding nothing, in units of the loss.
+    penalty : {"linear", "concave"}
+        How the price grows with the number of labels that are left.
+
+    References
+    ----------
+    Nguyen and Hüllermeier (2020), Reliable multilabel classification: prediction with partial abstention, AAAI;
+    Nguyen and Hüllermeier (2021), Multilabel classification with partial abstention: Bayes-optimal prediction under
+    label independence, JAIR 72.
+
+    Examples
+    --------
+    >>> from comitia.losses._abstention import Abstaining
+    >>> from comitia.relevance import Marginals
+    >>> belief = Marginals([[0.95, 0.6, 0.3, 0.02]])
+    >>> Abstaining("hamming", cost=0.25).minimise(belief)
+    array([[ 1, -1, -1,  0]], dtype=int8)
+    >>> Abstaining("f1", cost=0.5).minimise(belief)
+    array([[1, 1, 0, 0]], dtype=int8)
+    """
+
+    loss: Loss
+    cost: float
+    penalty: Penalty = "linear"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", get_loss(self.loss))
+        if not isinstance(self.loss, Hamming | SubsetZeroOne | FLoss | JaccardLoss):
+            raise ComitiaError(
+                "labels can be left open for Hamming loss, subset 0/1 loss, the F-measure and the Jaccard index;"
+                f" got {self.loss!r}."
+            )
+        _check_price(self.cost, self.penalty)
+
+    def value(self, truth: ArrayLike, partial: ArrayLike) -> FloatArray:
+        """Return the loss of each partial answer (1, 0, and −1 where undecided), of shape (n,)."""
+        y, answer = check_labels(truth, "truth"), check_partial(partial)
+        if y.shape != answer.shape:
+            raise ComitiaError(f"truth and partial must have one shape; got {y.shape} and {answer.shape}.")
+        return self.decided_loss(y, answer) + self._price(answer)
+
+    def decided_loss(self, truth: ArrayLike, partial: ArrayLike) -> FloatArray:
+        """Return the loss of what is decided alone, ℓ(y_D, h_D), of shape (n,)."""
+        y, answer = check_labels(truth, "truth"), check_partial(partial)
+        return self.loss._value(np.where(answer < 0, np.int8(0), y), (answer == 1).view(np.int8))
+
+    def risk(self, relevance: Relevance, partial: ArrayLike) -> FloatArray:
+        """Return the expected loss of each partial answer under the belief, of shape (n,)."""
+        answer = check_partial(partial)
+        if answer.shape != (relevance.n_instances, relevance.n_labels):
+            raise ComitiaError(
+                f"partial must have the relevance's shape {(relevance.n_instances, relevance.n_labels)};"
+                f" got {answer.shape}."
+            )
+        if isinstance(relevance, Shared):
+            return self.risk(relevance.spelled_out(), answer)
+        price = self._price(answer)
+        if not isinstance(relevance, LabelSets):
+            p = np.where(answer < 0, 0.0, relevance.marginals())
+            return self.loss._risk_marginals(p, (answer == 1).view(np.int8)) + price
+        weights = relevance.weights
+        row = np.repeat(np.arange(len(answer)), np.diff(weights.indptr))
+        values = np.empty(weights.nnz)
+        step = max(1, _PAIRS_AT_ONCE // relevance.n_labels)
+        for start in range(0, weights.nnz, step):
+            part = slice(start, start + step)
+            values[part] = self.decided_loss(relevance.table[weights.indices[part]], answer[row[part]])
+        return np.asarray(np.bincount(row, weights.data * values, len(answer)) / relevance.total + price)
+
+    def minimise(self, relevance: Relevance) -> LabelArray:
+        """Return the partial answer of the smallest expected loss, 1, 0, or −1 where undecided, of shape (n, K)."""
+        if isinstance(relevance, Shared):
+            return self.minimise(relevance.of)[relevance.index]
+        if isinstance(self.loss, Hamming):
+            return self._leave_uncertain(relevance.marginals(), self.loss)
+        if isinstance(relevance, LabelSets):
+            return self._from_labelsets(relevance)
+        p = relevance.marginals()
+        if isinstance(self.loss, SubsetZeroOne):
+            right = np.maximum(p, 1 - p)
+            order = np.argsort(-right, axis=1, kind="stable")
+            wrong = 1 - np.cumprod(np.take_along_axis(right, order, axis=1), axis=1)
+            return self._keep((p > 0.5).view(np.int8), order, wrong)
+        order = np.argsort(-p, axis=1, kind="stable")
+        falling = np.take_along_axis(p, order, axis=1)
+        ones, zeros = np.zeros(len(p), np.int64), np.zeros(len(p), np.int64)
+        setting, penalties = self._setting(), self._penalties(p.shape[1])
+
+        def decide(rows: slice) -> None:
+            _spans.best_spans(falling[rows], *setting, penalties, ones[rows], zeros[rows])
+
+        over_slices(decide, len(p), at_least=32)
+        return _spanned(order, ones, zeros)
+
+    def _leave_uncertain(self, p: FloatArray, loss: Hamming) -> LabelArray:
+        fp, fn = loss._costs(p.shape[1])
+        labeling = loss._minimise_marginals(p)
+        error = np.where(labeling, (1 - p) * fp, p * fn)
+        if self.penalty == "linear":
+            return np.where(error > self.cost, np.int8(-1), labeling)
+        order = np.argsort(error, axis=1, kind="stable")
+        wrong = np.cumsum(np.take_along_axis(error, order, axis=1), axis=1) / p.shape[1]
+        return self._keep(labeling, order, wrong)
+
+    def _keep(self, labeling: LabelArray, order: IntArray, wrong: FloatArray) -> LabelArray:
+        """Leave all labels but the first d of each order, with the best d; wrong[:, d − 1] is the risk of these."""
+        n, K = labeling.shape
+        risks = np.concatenate([np.zeros((n, 1)), wrong], axis=1) + self._penalties(K)[::-1]
+        # Of equal risks the answer that decides more.
+        decided = K - np.argmin(risks[:, ::-1], axis=1)
+        return _kept(labeling, order, decided)
+
+    def _from_labelsets(self, sets: LabelSets) -> LabelArray:
+        distinct, place = sets.distinct()
+        weights = distinct.weights
+        totals = np.array(np.broadcast_to(distinct.total, distinct.n_instances), np.float64)
+        joint = (weights.indptr, weights.indices, weights.data, totals, distinct.table)
+        n, K = distinct.n_instances, distinct.n_labels
+        plain, p, penalties = self.loss.minimise(distinct), distinct.marginals(), self._penalties(K)
+        if isinstance(self.loss, SubsetZeroOne):
+            answers = [self._agreeing(joint, v, p) for v in (plain, (p > 0.5).view(np.int8))]
+        else:
+            order = np.argsort(-p, axis=1, kind="stable")
+            overlap, beta2, _, _, zero_division = self._setting()
+            ones, zeros = np.zeros(n, np.int64), np.zeros(n, np.int64)
+
+            def decide(rows: slice) -> None:
+                _spans.best_spans_of_sets(
+                    *joint, order, overlap, beta2, zero_division, penalties, rows.start, rows.stop, ones, zeros
+                )
+
+            over_slices(decide, n, at_least=32)
+            answers = [_spanned(order, ones, zeros), plain]
+        first, second = (self.risk(distinct, answer) for answer in answers)
+        return np.where((second < first)[:, None], answers[1], answers[0])[place]
+
+    def _agreeing(self, joint: tuple[NDArray[np.generic], ...], labeling: LabelArray, p: FloatArray) -> LabelArray:
+        order = np.argsort(np.where(labeling, 1 - p, p), axis=1, kind="stable")
+        kept, risk = np.zeros(len(p), np.int64), np.empty(len(p))
+        penalties = self._penalties(p.shape[1])
+
+        def decide(rows: slice) -> None:
+            _spans.best_agreements(*joint, labeling, order, penalties, rows.start, rows.stop, kept, risk)
+
+        over_slices(decide, len(p))
+        return _kept(labeling, order, kept)
+
+    def _setting(self) -> tuple[bool, float, int, int, float]:
+        if isinstance(self.loss, FLoss):
+            return True, float(self.loss.beta**2), *_as_small_ratio(self.loss.beta), float(self.loss.zero_division)
+        assert isinstance(self.loss, JaccardLoss)
+        return False, 1.0, 1, 1, float(self.loss.zero_division)
+
+    def _price(self, answer: LabelArray) -> FloatArray:
+        return np.asarray(self._penalties(answer.shape[1])[(answer < 0).sum(axis=1)], np.float64)
+
+    def _penalties(self, n_labels: int) -> FloatArray:
+        return _penalties(self.cost, self.penalty, n_labels)
+
+
+class RiskCoverage(NamedTuple):
+    """What is gained by leaving labels open: arrays of one length, from deciding everything to deciding little."""
+
+    cost: FloatArray
+    coverage: FloatArray
+    loss: FloatArray
+
+
+def risk_coverage(
+    belief: Relevance,
+    truth: ArrayLike,
+    loss: Loss | str,
+    rates: ArrayLike = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
+    penalty: Penalty = "linear",
+) -> RiskCoverage:
+    """Return the loss on what is decided for growing shares of labels that are left open.
+
+    For each rate the price that leaves no larger share open is found on the beliefs.  ``coverage`` is the share that
+    is decided.  ``loss`` is the mean of ℓ(y_D, h_D); Hamming loss is taken over the decided labels.
+
+    Examples
+    --------
+    >>> from comitia.losses._abstention import risk_coverage
+    >>> from comitia.relevance import Marginals
+    >>> curve = risk_coverage(Marginals([[0.9, 0.45], [0.2, 0.6]]), [[1, 1], [0, 0]], "hamming", rates=[0, 0.5])
+    >>> curve.coverage, curve.loss
+    (array([1. , 0.5]), array([0.5, 0. ]))
+    """
+    y, target = check_labels(truth, "truth"), get_loss(loss)
+    shares = np.atleast_1d(np.asarray(rates, dtype=np.float64))
+    found = RiskCoverage(*(np.empty(len(shares)) for _ in range(3)))
+    for place, rate in enumerate(shares):
+        cost = cost_for_rate(belief, target, float(rate), penalty)
+        rule = Abstaining(target, cost, penalty)
+        answer = rule.minimise(belief)
+        coverage = float((answer >= 0).mean())
+        mean = float(rule.decided_loss(y, answer).mean())
+        if isinstance(target, Hamming) and coverage:
+            mean /= coverage
+        found.cost[place], found.coverage[place], found.loss[place] = cost, coverage, mean
+    return found
+
+
+def cost_for_rate(belief: Relevance, loss: Loss | str, rate: float, penalty: Penalty = "linear") -> float:
+    """Return the price at which about this share of all labels is left open, and no more.
+
+    The share falls as the price rises, so that bisection finds it; for Hamming loss with the linear penalty it is a
+    quantile.  Found on beliefs about instances that were not learnt from, it serves for new ones.
+
+    Parameters
+    ----------
+    belief : Relevance
+        What is believed of instances like those to be decided.
+    loss, penalty
+        As for :class:`Abstaining`.
+    rate : float
+        Share of labels that may be left open, in [0, 1].
+    """
+    check_share("rate", rate)
+    target = get_loss(loss)
+    Abstaining(target, 0.0, penalty)
+    if not belief.n_instances:
+        raise ComitiaError("there are no instances to find a price on.")
+    if isinstance(target, Hamming) and penalty == "linear":
+        p = belief.marginals()
+        fp, fn = target._costs(p.shape[1])
+        error = np.where(target._minimise_marginals(p), (1 - p) * fp, p * fn).ravel()
+        left = int(np.floor(rate * error.size + 1e-9))
+        return float(np.partition(error, error.size - 1 - left)[error.size - 1 - left]) if left < error.size else 0.0
+    largest = 1.0
+    if isinstance(target, Hamming):
+        largest = float(max(np.max(target.false_positive), np.max(target.false_negative)))
+    low, high = 0.0, 2.0 * belief.n_labels * largest
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if float((Abstaining(target, middle, penalty).minimise(belief) < 0).mean()) > rate:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def rank_partially(belief: Relevance, cost: float, penalty: Penalty = "linear") -> IntArray:
+    """Return each label's rank, 0 first, or −1 for labels that are left out of the order, of shape (n, K).
+
+    The loss is the number of pairs of a relevant label below an irrelevant one among those that are ranked, and
+    c · a (linear) or c · 2aK / (K + a) (concave) for the a labels that are left out.  With independent labels those in
+    the middle are left out, and taking labels greedily from both ends is exact (Nguyen and Hüllermeier 2021):
+    O(K log K).  Label sets are read by their marginals.
+
+    Examples
+    --------
+    >>> from comitia.losses._abstention import rank_partially
+    >>> from comitia.relevance import Marginals
+    >>> rank_partially(Marginals([[0.1, 0.5, 0.9, 0.6]]), cost=0.2)
+    array([[ 2,  1,  0, -1]])
+    """
+    _check_price(cost, penalty)
+    p = belief.marginals()
+    n, K = p.shape
+    order = np.argsort(-p, axis=1, kind="stable")
+    falling = np.take_along_axis(p, order, axis=1)
+    ones, zeros = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    penalties = _penalties(cost * K, penalty, K)
+
+    def decide(rows: slice) -> None:
+        _spans.best_orders(falling[rows], penalties, ones[rows], zeros[rows])
+
+    over_slices(decide, n)
+    place = np.arange(K)
+    late = place >= (K - zeros)[:, None]
+    ranks = np.where(place < ones[:, None], place, np.where(late, place - (K - ones - zeros)[:, None], -1))
+    result = np.empty((n, K), np.intp)
+    np.put_along_axis(result, order, ranks, axis=1)
+    return result
+
+
+def check_partial(partial: ArrayLike) -> LabelArray:
+    """Return an array of 1, 0 and −1 of shape (n, K) as int8, or say what is wrong with it."""
+    array = np.asarray(partial)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ComitiaError(f"partial must have shape (n, K) with K ≥ 1; got shape {array.shape}.")
+    if array.dtype.kind not in "fiub" or not np.isin(array, (-1, 0, 1)).all():
+        raise ComitiaError("partial must hold 1, 0 and -1 only.")
+    return np.ascontiguousarray(array, dtype=np.int8)
+
+
+def _check_price(cost: float, penalty: str) -> None:
+    if not (np.isfinite(cost) and cost >= 0):
+        raise ComitiaError(f"cost must be finite and not negative; got {cost}.")
+    if penalty not in ("linear", "concave"):
+        raise ComitiaError(f"penalty must be 'linear' or 'concave'; got {penalty!r}.")
+
+
+def _penalties(cost: float, penalty: str, n_labels: int) -> FloatArray:
+    """Return what it costs to leave 0, 1, …, K labels."""
+    left = np.arange(n_labels + 1.0)
+    return cost * (left / n_labels if penalty == "linear" else 2 * left / (n_labels + left))
+
+
+def _kept(labeling: LabelArray, order: IntArray, decided: NDArray[np.int64]) -> LabelArray:
+    answer = np.empty_like(labeling)
+    keep = np.arange(labeling.shape[1]) < decided[:, None]
+    np.put_along_axis(answer, order, np.where(keep, np.take_along_axis(labeling, order, axis=1), np.int8(-1)), axis=1)
+    return answer
+
+
+def _spanned(order: IntArray, ones: NDArray[np.int64], zeros: NDArray[np.int64]) -> LabelArray:
+    n, K = order.shape
+    place = np.arange(K)
+    values = np.where(place < ones[:, None], 1, np.where(place >= (K - zeros)[:, None], 0, -1))
+    answer = np.empty((n, K), np.int8)
+    np.put_along_axis(answer, order, values.astype(np.int8), axis=1)
+    return answer

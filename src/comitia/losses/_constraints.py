@@ -1,0 +1,390 @@
+"""Limits on answers: how many labels, which exclude each other, which imply others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, LabelArray, check_labels
+from comitia._names import unknown
+from comitia._threads import over_slices
+from comitia.losses import _independent, _within
+from comitia.losses._base import Loss
+from comitia.losses._counts import LossOfCounts, minimise_linear, minimise_ordered, tables_of
+from comitia.losses._fmeasure import FLoss, _as_small_ratio
+from comitia.losses._hamming import Hamming
+from comitia.losses._jaccard import JaccardLoss
+from comitia.losses._rules import Rules, closed_in_cycles
+from comitia.losses._search import best_found
+from comitia.losses._subset import SubsetZeroOne
+from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
+
+Label = int | str
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What an answer must satisfy, whatever the beliefs.
+
+    Parameters
+    ----------
+    at_least, at_most : int
+        How many labels an answer has; None is no limit.
+    exclusive : tuple of tuples of labels
+        Of each group an answer has at most one.
+    implies : tuple of pairs (child, parent)
+        An answer with the child has the parent.
+
+    Labels are positions, or names, which :meth:`resolved` makes positions.
+
+    Examples
+    --------
+    >>> from comitia.losses import FLoss
+    >>> from comitia.losses._constraints import Constraints, minimise_within
+    >>> from comitia.relevance import Marginals
+    >>> limits = Constraints(at_least=1, exclusive=(("day", "night"),), implies=(("beach", "sea"),))
+    >>> rules = limits.resolved(["beach", "day", "night", "sea"])
+    >>> rules
+    Constraints(at_least=1, at_most=None, exclusive=((1, 2),), implies=((0, 3),))
+    >>> minimise_within(FLoss(), Marginals([[0.6, 0.5, 0.6, 0.4]]), rules)
+    array([[1, 0, 1, 1]], dtype=int8)
+    """
+
+    at_least: int = 0
+    at_most: int | None = None
+    exclusive: tuple[tuple[Label, ...], ...] = ()
+    implies: tuple[tuple[Label, Label], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("exclusive", "implies"):
+            if isinstance(getattr(self, name), str) or any(isinstance(group, str) for group in getattr(self, name)):
+                raise ComitiaError(f"{name} must hold groups of labels; got {getattr(self, name)!r}.")
+            object.__setattr__(self, name, tuple(tuple(map(_label, group)) for group in getattr(self, name)))
+        for limit in ("at_least", "at_most"):
+            value = getattr(self, limit)
+            if not (limit == "at_most" and value is None) and (
+                isinstance(value, bool) or value != int(value) or value < 0
+            ):
+                raise ComitiaError(f"{limit} must be a number of labels, not negative; got {value!r}.")
+        if self.at_most is not None and self.at_least > self.at_most:
+            raise ComitiaError(
+                f"the limits contradict each other: at_least is {self.at_least}, at_most is {self.at_most}."
+            )
+        for group in self.exclusive:
+            if len(set(group)) < 2 or len(set(group)) < len(group):
+                raise ComitiaError(f"a group of exclusive must name two labels or more, each once; got {group}.")
+        for pair in self.implies:
+            if len(pair) != 2 or pair[0] == pair[1]:
+                raise ComitiaError(f"implies must hold pairs (child, parent) of different labels; got {pair}.")
+        if closed_in_cycles(self.implies):
+            raise ComitiaError(f"implies must not lead from a label back to itself; got {self.implies}.")
+
+    def resolved(self, label_names: Sequence[str]) -> Constraints:
+        """Return the same limits with positions in the place of names, or say which name is not known."""
+        position = {str(name): k for k, name in enumerate(label_names)}
+
+        def at(label: Label) -> int:
+            if isinstance(label, str):
+                if label not in position:
+                    raise ComitiaError(unknown("label", label, position))
+                return position[label]
+            return label
+
+        resolved = replace(
+            self,
+            exclusive=tuple(tuple(map(at, group)) for group in self.exclusive),
+            implies=tuple((at(child), at(parent)) for child, parent in self.implies),
+        )
+        rules_of(resolved, len(position))
+        return resolved
+
+    def allows(self, labeling: ArrayLike) -> NDArray[np.bool_]:
+        """Return, for each labeling of shape (n, K), whether it keeps the limits."""
+        h = check_labels(labeling, "labeling")
+        return rules_of(self, h.shape[1]).allows(h)
+
+
+@dataclass(frozen=True)
+class Within(Loss):
+    """A loss whose minimiser keeps limits: value and risk are the loss's own.
+
+    Examples
+    --------
+    >>> from comitia.losses import Hamming
+    >>> from comitia.losses._constraints import Constraints, Within
+    >>> from comitia.relevance import Marginals
+    >>> Within(Hamming(), Constraints(at_least=1)).minimise(Marginals([[0.2, 0.4], [0.1, 0.7]]))
+    array([[0, 1],
+           [0, 1]], dtype=int8)
+    """
+
+    loss: Loss
+    constraints: Constraints
+
+    def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
+        return self.loss._value(y, h)
+
+    def _minimise_marginals(self, p: FloatArray) -> LabelArray:
+        return minimise_within(self.loss, Marginals.unchecked(p=p), self.constraints)
+
+    def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
+        return minimise_within(self.loss, sets, self.constraints)
+
+    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
+        if isinstance(self.loss, FLoss | JaccardLoss):
+            # An empty truth has no weight, so that an empty answer earns nothing.
+            return replace(self, loss=replace(self.loss, zero_division=0.0))._minimise_marginals(belief.q)
+        if isinstance(self.loss, SubsetZeroOne) and self.constraints.at_most != 0:
+            some = replace(self.constraints, at_least=max(1, self.constraints.at_least))
+            return replace(self, constraints=some)._minimise_marginals(belief.q)
+        return self._minimise_marginals(belief.p)
+
+    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
+        return self.loss._risk_nonempty(belief, h)
+
+    def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray:
+        return self.loss._risk_marginals(p, h)
+
+    def _risk_labelsets(self, sets: LabelSets, h: LabelArray) -> FloatArray:
+        return self.loss._risk_labelsets(sets, h)
+
+
+def minimise_within(loss: Loss, belief: Relevance, constraints: Constraints, *, exact_labels: int = 8) -> LabelArray:
+    """Return, for each instance, the labeling of the smallest expected loss among those that the limits allow.
+
+    ================== ============================= =====================================================
+    loss               limits                        how
+    ================== ============================= =====================================================
+    Hamming            sizes, disjoint groups        exact: largest gains of the best of each group
+    Hamming            and trees of implications     exact: dynamic programming
+    subset 0/1         as Hamming                    exact, from marginals; from label sets, any limits
+    F, linear in hits  sizes, disjoint groups        exact: greedy for each size
+    F, linear in hits  and trees of implications     exact: dynamic programming for each size, O(K³)
+    Jaccard, of counts sizes, disjoint groups        exact from marginals: top sets of the best of groups
+    all others         any                           exact up to ``exact_labels`` labels, otherwise a search
+    ================== ============================= =====================================================
+
+    Sizes and disjoint groups are a matroid, so that greedy is exact where gains add, which they do at a given size
+    where the loss is linear in the hits.  From marginals the order of Δ_h is that of the probabilities.  Trees may have
+    groups whose labels have the same parent, or none.  The search starts from the allowed labelings that the belief
+    names and from the sets that grow by the most probable label that fits, and flips one label with what that entails.
+
+    Parameters
+    ----------
+    loss : Loss
+        What is minimised.
+    belief : Relevance
+        What is believed of each instance.
+    constraints : Constraints
+        What an answer must satisfy; labels by position.
+    exact_labels : int
+        Up to how many labels a search tries every labeling that is allowed.
+
+    Returns
+    -------
+    ndarray of int8, shape (n, K)
+    """
+    rules = rules_of(constraints, belief.n_labels)
+    if isinstance(loss, Within):
+        raise ComitiaError("the loss has limits of its own: give them all at once.")
+    if rules.free:
+        return loss.minimise(belief)
+    if isinstance(belief, Shared):
+        return Within(loss, constraints).minimise(belief)
+    if isinstance(loss, Hamming):
+        if rules.greedy or rules.walk:
+            return _least_hamming(loss, belief.marginals(), rules)
+        belief = Marginals(belief.marginals())
+    if isinstance(belief, LabelSets):
+        return _from_labelsets(loss, belief, rules, exact_labels)
+    return _from_marginals(loss, belief, rules, exact_labels)
+
+
+@lru_cache(maxsize=16)
+def rules_of(constraints: Constraints, n_labels: int) -> Rules:
+    """Return the limits on labelings of so many labels, ready for the loops, or say what is wrong with them."""
+    for label in (label for group in (*constraints.exclusive, *constraints.implies) for label in group):
+        if isinstance(label, str):
+            raise ComitiaError(f"label {label!r} is a name: Constraints.resolved(label_names) makes it a position.")
+        if not 0 <= label < n_labels:
+            raise ComitiaError(f"labels must lie in 0..{n_labels - 1}; the limits name {label}.")
+    return Rules(
+        n_labels,
+        constraints.at_least,
+        -1 if constraints.at_most is None else constraints.at_most,
+        constraints.exclusive,  # type: ignore[arg-type]  # no names are left
+        constraints.implies,  # type: ignore[arg-type]
+    )
+
+
+def _label(label: object) -> Label:
+    if isinstance(label, str):
+        return label
+    if isinstance(label, int | np.integer) and not isinstance(label, bool):
+        return int(label)
+    raise ComitiaError(f"a label must be a name or a position; got {label!r}.")
+
+
+def _from_marginals(loss: Loss, belief: Relevance, rules: Rules, exact_labels: int) -> LabelArray:
+    p = belief.marginals()
+    if isinstance(loss, SubsetZeroOne) and (rules.greedy or rules.walk):
+        return _most_gain(p, rules, cut=0.5) if rules.greedy else _most_gain(_log_odds(p), rules)
+    if rules.greedy and isinstance(loss, FLoss | JaccardLoss | LossOfCounts):
+        key, lengths = _best_of_groups(p, rules)
+        if isinstance(loss, LossOfCounts):
+            return minimise_ordered(loss, key, lengths, rules)
+        return _best_top(loss, key, lengths, rules)
+    linear = _linear_tables(loss, p.shape[1])
+    if rules.walk and linear:
+        order, take_to, skip_to = rules.walk
+        labeling = np.zeros(p.shape, np.int8)
+
+        def decide(rows: slice) -> None:
+            _within.best_linear_tree(
+                p[rows], *linear, order, take_to, skip_to, rules.at_least, rules.at_most, labeling[rows]
+            )
+
+        over_slices(decide, len(p), at_least=16)
+        return labeling
+    return best_found(loss.risk, belief, rules, exact_labels)
+
+
+def _from_labelsets(loss: Loss, sets: LabelSets, rules: Rules, exact_labels: int) -> LabelArray:
+    if isinstance(loss, SubsetZeroOne):
+        return _mode_within(loss, sets, rules)
+    if rules.greedy or rules.walk:
+        if isinstance(loss, FLoss) and not rules.implies:
+            # More labels than occur at all gain nothing.
+            sizes = min(rules.at_most, max(rules.at_least, int(sets.table.any(axis=0).sum())))
+            constant, slope = _f_tables(loss, sizes, int(sets.table.sum(axis=1, dtype=np.int64).max(initial=0)))
+            return minimise_linear(sets, constant, slope, replace(rules, at_most=sizes), fill=False)
+        linear = _linear_tables(loss, sets.n_labels)
+        if linear:
+            return minimise_linear(sets, *linear, rules, fill=True)
+    distinct, place = sets.distinct()
+    return best_found(loss.risk, distinct, rules, exact_labels)[place]
+
+
+def _linear_tables(loss: Loss, n_labels: int) -> tuple[FloatArray, FloatArray] | None:
+    """Return the loss as constant[|h|, |y|] + slope[|h|, |y|] · |y ∩ h|, or None where it is not."""
+    if isinstance(loss, FLoss):
+        return _f_tables(loss, n_labels, n_labels)
+    if isinstance(loss, LossOfCounts):
+        tables = tables_of(loss, n_labels)
+        return (tables.constant, tables.slope) if tables.linear else None
+    return None
+
+
+def _f_tables(loss: FLoss, largest_answer: int, largest_truth: int) -> tuple[FloatArray, FloatArray]:
+    h, s = np.ogrid[: largest_answer + 1.0, : largest_truth + 1.0]
+    constant = np.ones((largest_answer + 1, largest_truth + 1))
+    constant[0, 0] = 1 - loss.zero_division
+    whole = h + loss.beta**2 * s
+    whole[0, 0] = np.inf
+    return constant, -(1 + loss.beta**2) / whole
+
+
+def _least_hamming(loss: Hamming, p: FloatArray, rules: Rules) -> LabelArray:
+    fp, fn = loss._costs(p.shape[1])
+    take_level = loss.ties == "relevant"
+    if rules.greedy and not (fp.ndim or fn.ndim):
+        return _most_gain(p, rules, float(fp / (fp + fn)), take_level)
+    return _most_gain(np.asarray(p * fn - (1 - p) * fp), rules, 0.0, take_level)
+
+
+def _log_odds(p: FloatArray) -> FloatArray:
+    """Return what predicting a label gains in log probability; certainty outweighs all that is uncertain."""
+    certain = 1000.0 * p.shape[1]
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(np.log(p) - np.log1p(-p), -certain, certain))
+
+
+def _most_gain(gain: FloatArray, rules: Rules, cut: float = 0.0, take_level: bool = False) -> LabelArray:
+    """Return the labels of the largest total gain that rules allow; a gain counts as what it is above the cut."""
+    if not rules.greedy:
+        assert rules.walk
+        walk, labeling = rules.walk, np.zeros(gain.shape, np.int8)
+
+        def follow(rows: slice) -> None:
+            _within.best_walks(gain[rows], *walk, rules.at_least, rules.at_most, labeling[rows])
+
+        over_slices(follow, len(gain))
+        return labeling
+    labeling = (gain >= cut if take_level else gain > cut).view(np.int8)
+    # Most answers keep the limits unasked.
+    broken = np.flatnonzero(~rules.allows(labeling))
+    mended, worth = np.zeros((len(broken), gain.shape[1]), np.int8), gain[broken]
+
+    def mend(rows: slice) -> None:
+        _within.best_gains(
+            worth[rows], cut, take_level, rules.group_of, len(rules.exclusive),
+            rules.at_least, rules.at_most, mended[rows],
+        )  # fmt: skip
+
+    over_slices(mend, len(broken))
+    labeling[broken] = mended
+    return labeling
+
+
+def _best_of_groups(p: FloatArray, rules: Rules) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return probabilities, negative where another label of the group is more probable, and how many are not."""
+    if not rules.exclusive:
+        return p, np.full(len(p), p.shape[1])
+    key = p.copy()
+    for group in rules.exclusive:
+        columns = np.array(group)
+        best = columns[np.argmax(p[:, columns], axis=1)]
+        beaten = columns != best[:, None]
+        key[:, columns] = np.where(beaten, np.minimum(-p[:, columns], -5e-324), p[:, columns])
+    lost = sum(len(group) - 1 for group in rules.exclusive)
+    return key, np.full(len(p), p.shape[1] - lost)
+
+
+def _best_top(loss: FLoss | JaccardLoss, key: FloatArray, lengths: NDArray[np.int64], rules: Rules) -> LabelArray:
+    sizes = np.empty(len(key), np.int64)
+    labeling = np.zeros(key.shape, np.int8)
+
+    def decide(rows: slice) -> None:
+        ascending = np.sort(key[rows], axis=1)
+        ordered = np.abs(ascending[:, ::-1])
+        if isinstance(loss, FLoss):
+            _within.best_f_sizes_within(
+                ordered, lengths[rows], float(loss.beta**2), *_as_small_ratio(loss.beta), float(loss.zero_division),
+                rules.at_least, rules.at_most, sizes[rows],
+            )  # fmt: skip
+        else:
+            _within.best_jaccard_sizes_within(
+                ordered, lengths[rows], float(loss.zero_division), rules.at_least, rules.at_most, sizes[rows]
+            )
+        _independent.take_top(key[rows], ascending, sizes[rows], 0, len(ascending), labeling[rows])
+
+    over_slices(decide, len(key), at_least=64)
+    return labeling
+
+
+def _mode_within(loss: SubsetZeroOne, sets: LabelSets, rules: Rules) -> LabelArray:
+    """Return the allowed labeling of the largest weight; where there is none all are as bad, and agreement decides."""
+    allowed = rules.allows(sets.table)
+    weights = sets.weights
+    keep = allowed[weights.indices]
+    ends = np.concatenate([[0], np.cumsum(keep)])[weights.indptr]
+    kept = csr_array((weights.data[keep], weights.indices[keep], ends), shape=weights.shape)
+    named = np.flatnonzero(np.diff(ends))
+    others = np.flatnonzero(np.diff(ends) == 0)
+    labeling = np.empty((sets.n_instances, sets.n_labels), np.int8)
+    if named.size:
+        part = LabelSets.unchecked(table=sets.table, weights=kept[named], total=1.0)
+        labeling[named] = loss._minimise_labelsets(part)
+    if others.size:
+        p = sets.take(others).marginals()
+        if rules.greedy or rules.walk:
+            labeling[others] = _least_hamming(Hamming(), p, rules)
+        else:
+            labeling[others] = best_found(Hamming().risk, Marginals(p), rules, exact_labels=8)
+    return labeling

@@ -1,0 +1,53 @@
+"""The losses by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from comitia._errors import ComitiaError
+from comitia._names import unknown
+from comitia.losses._base import Loss
+from comitia.losses._custom import CustomLoss
+from comitia.losses._fmeasure import FLoss
+from comitia.losses._hamming import Hamming
+from comitia.losses._jaccard import JaccardLoss
+from comitia.losses._subset import SubsetZeroOne
+
+LOSSES: dict[str, type[Loss]] = {
+    "hamming": Hamming,
+    "subset01": SubsetZeroOne,
+    "f1": FLoss,
+    "jaccard": JaccardLoss,
+}
+"""Every loss that has a name.  Tests iterate over it: a loss is tested the day it is added."""
+
+
+def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:
+    """Return a loss by its name, a user's function as a loss, or the loss itself.
+
+    Parameters
+    ----------
+    loss : str, Loss or callable
+        A name of :data:`LOSSES`; a :class:`Loss`; or a function of (truth, labeling), which becomes a
+        :class:`CustomLoss`.
+    **parameters
+        Parameters of a loss given by name or function.
+
+    Examples
+    --------
+    >>> from comitia.losses import get_loss
+    >>> get_loss("f1")
+    FLoss(beta=1.0, zero_division=1.0)
+    """
+    if isinstance(loss, Loss):
+        if parameters:
+            raise ComitiaError(f"parameters go with a name: {loss!r} has its own; got {sorted(parameters)} as well.")
+        return loss
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise ComitiaError(unknown("loss", loss, LOSSES))
+        return LOSSES[loss](**parameters)
+    if callable(loss):
+        return CustomLoss(loss, **parameters)
+    raise ComitiaError(f"loss must be a name, a Loss or a function of (truth, labeling); got {loss!r}.")

@@ -1,0 +1,42 @@
+"""The measures by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from comitia._errors import ComitiaError
+from comitia._names import unknown
+from comitia.measures._averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
+from comitia.measures._base import Measure
+from comitia.measures._custom import CountMeasure
+
+MEASURES: dict[str, type[Measure]] = {
+    "macro-f1": MacroF,
+    "micro-f1": MicroF,
+    "macro-jaccard": MacroJaccard,
+    "balanced-accuracy": BalancedAccuracy,
+}
+"""Every measure of a set that has a name.  Tests iterate over it."""
+
+
+def get_measure(measure: str | Measure | Callable[..., Any], **parameters: Any) -> Measure:
+    """Return a measure by its name, a user's function of (tp, fp, fn, tn) as a measure, or the measure itself.
+
+    Examples
+    --------
+    >>> from comitia.measures import get_measure
+    >>> get_measure("macro-f1", beta=2)
+    MacroF(estimate='expected', beta=2, zero_division=0.0)
+    """
+    if isinstance(measure, Measure):
+        if parameters:
+            raise ComitiaError(f"parameters go with a name: {measure!r} has its own; got {sorted(parameters)} as well.")
+        return measure
+    if isinstance(measure, str):
+        if measure not in MEASURES:
+            raise ComitiaError(unknown("measure", measure, MEASURES))
+        return MEASURES[measure](**parameters)
+    if callable(measure):
+        return CountMeasure(measure, **parameters)
+    raise ComitiaError(f"measure must be a name, a Measure or a function of (tp, fp, fn, tn); got {measure!r}.")

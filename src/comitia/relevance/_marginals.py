@@ -1,0 +1,168 @@
+"""A probability for every label, read as independent or as never all irrelevant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray
+from comitia._threads import over_slices
+from comitia.relevance._base import Relevance
+from comitia.relevance._observed import Observed
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals(Relevance):
+    """Marginal probabilities of relevance.
+
+    A loss that needs more than marginals reads them as independent labels, P(y) = Π p_k^{y_k} (1 − p_k)^{1 − y_k}.
+
+    Parameters
+    ----------
+    p : array-like of float, shape (n, K)
+        Probability that label k is relevant for instance i, in [0, 1].
+    observed : Observed, optional
+        The labelsets of the training data, for readings that make use of them.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Marginals
+    >>> belief = Marginals([[0.2, 0.7, 0.5]])
+    >>> belief.n_instances, belief.n_labels
+    (1, 3)
+    """
+
+    p: FloatArray
+    observed: Observed | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        p = np.asarray(self.p)
+        if p.ndim != 2 or p.shape[1] == 0:
+            raise ComitiaError(f"p must have shape (n, K) with K ≥ 1; got shape {p.shape}.")
+        if p.dtype.kind not in "fiub":
+            raise ComitiaError(f"p must hold real numbers; got an array of {p.dtype}.")
+        p = np.ascontiguousarray(p, dtype=np.float64)
+        if p.size and not (p.min() >= 0 and p.max() <= 1):
+            row, column = np.argwhere(~((p >= 0) & (p <= 1)))[0]
+            raise ComitiaError(
+                f"p must hold probabilities in [0, 1]; got {p[row, column]} for instance {row}, label {column}."
+            )
+        object.__setattr__(self, "p", p)
+
+    @property
+    def n_instances(self) -> int:
+        return len(self.p)
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.p.shape[1])
+
+    def marginals(self) -> FloatArray:
+        return self.p
+
+    def take(self, rows: IntArray) -> Marginals:
+        return self.unchecked(p=self.p[rows], observed=self.observed and self.observed.take(rows))
+
+
+# Where marginals sum to one or less, no distribution without the empty labeling has them.  With c this small,
+# labelings of one label have nearly all the probability, in proportion to the marginals.
+_LEAST_FACTOR = 1e-6
+_LEAST_TOTAL = 1e-290
+
+
+@dataclass(frozen=True, eq=False)
+class NonEmptyMarginals(Relevance):
+    """Independent labels of which at least one is relevant.
+
+    Parameters
+    ----------
+    q : array of float, shape (n, K)
+        Probabilities of independent labels: P(y) = Π q_k^{y_k} (1 − q_k)^{1 − y_k} / s for y ≠ ∅, with
+        s = 1 − Π (1 − q_k).
+    p : array of float, shape (n, K)
+        The marginals, q / s.
+
+    See Also
+    --------
+    comitia.relevance.NonEmpty : the reading that makes it.
+    """
+
+    q: FloatArray
+    p: FloatArray
+
+    @classmethod
+    def of(cls, belief: Marginals) -> NonEmptyMarginals:
+        """Return the distribution of the largest entropy that has these marginals and no empty labeling.
+
+        No such distribution has marginals that sum to one or less: there it is the limit in which labels exclude each
+        other, with marginals that are in proportion to the given ones and sum to one.
+        """
+        q, p = np.empty_like(belief.p), np.empty_like(belief.p)
+
+        def condition(rows: slice) -> None:
+            _never_empty(belief.p, rows.start, rows.stop, q, p)
+
+        over_slices(condition, len(q))
+        return cls.unchecked(q=q, p=p)
+
+    @property
+    def n_instances(self) -> int:
+        return len(self.p)
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.p.shape[1])
+
+    def marginals(self) -> FloatArray:
+        return self.p
+
+    def some(self) -> FloatArray:
+        """Return s = 1 − Π (1 − q_k), the weight of all labelings but the empty one, of shape (n,)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(-np.expm1(np.log1p(-self.q).sum(axis=1)))
+
+    def take(self, rows: IntArray) -> NonEmptyMarginals:
+        return self.unchecked(q=self.q[rows], p=self.p[rows])
+
+
+@njit(cache=True, nogil=True)
+def _never_empty(p: Any, start: int, stop: int, q: Any, conditioned: Any) -> None:
+    """Fill q = c p, c the positive root of c = 1 − Π (1 − c p_k), and the marginals q / s of the distribution.
+
+    1 − Π (1 − c p_k) − c is concave, zero at c = 0 and not positive at c = 1: from there Newton's steps fall towards
+    the root.
+    """
+    for i in range(start, stop):
+        total, largest = 0.0, 0.0
+        for k in range(p.shape[1]):
+            total += p[i, k]
+            largest = max(largest, p[i, k])
+        if total < _LEAST_TOTAL:  # nothing is believed in: every label alone is as good as any other
+            q[i] = _LEAST_FACTOR / p.shape[1]
+            conditioned[i] = q[i] / -np.expm1(p.shape[1] * np.log1p(-q[i, 0]))
+            continue
+        c = 1.0 if total > 1.0 else _LEAST_FACTOR / total
+        while total > 1.0 and c > _LEAST_FACTOR and largest < 1.0:
+            log_empty, slope = 0.0, 0.0
+            for k in range(p.shape[1]):
+                log_empty += np.log1p(-c * p[i, k])
+                slope += p[i, k] / (1.0 - c * p[i, k])
+            excess = -np.expm1(log_empty) - c
+            step = excess / (slope * np.exp(log_empty) - 1.0)
+            if not (excess < 0.0 and step > 1e-15 * c):
+                break
+            c = max(c - step, _LEAST_FACTOR)
+        # With c at the root s is c, and the marginals are those that were given: to the bit.
+        s = c
+        if total <= 1.0 or c == _LEAST_FACTOR:
+            log_empty = 0.0
+            for k in range(p.shape[1]):
+                log_empty += np.log1p(-c * p[i, k])
+            s = -np.expm1(log_empty)
+        for k in range(p.shape[1]):
+            q[i, k] = c * p[i, k]
+            conditioned[i, k] = p[i, k] * (c / s)

@@ -1,0 +1,249 @@
+"""Pools: one relevance made of the members' relevances."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, distinct_rows
+from comitia._names import unknown
+from comitia.relevance._ballots import check_member_weights
+from comitia.relevance._base import Members, Relevance, Shared
+from comitia.relevance._labelsets import LabelSets, merge_rows
+from comitia.relevance._marginals import Marginals
+
+
+class Pool(ABC):
+    """Makes one relevance of many: ``pool(members, weights=None)``.
+
+    Members are consumed one at a time; a pool that must see them all at once says so.  Weights are of members, (M,),
+    or of members for each instance, (M, n).
+    """
+
+    joint: ClassVar[bool] = False
+    """Whether it pools joint distributions, not marginals."""
+
+    @abstractmethod
+    def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Relevance:
+        """Return the pooled relevance of ``members``, a sequence or an iterator."""
+
+
+@dataclass(frozen=True)
+class Mean(Pool):
+    """Arithmetic mean of the marginals, p_k = Σ_j w_j p_jk / Σ_j w_j: the paper's pool.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Marginals, mean
+    >>> mean([Marginals([[0.2, 1.0]]), Marginals([[0.4, 0.0]])]).marginals()
+    array([[0.3, 0.5]])
+    """
+
+    def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
+        if weights is None and isinstance(members, Members):
+            return Marginals.unchecked(p=members.mean(), observed=next(iter(members)).observed)
+        first, weighted = _weighted(members, weights)
+        total, p = np.zeros((1, 1)), np.zeros((first.n_instances, first.n_labels))
+        for member, weight in weighted:
+            p += member.marginals() if weights is None else weight * member.marginals()
+            total = total + weight
+        p /= total
+        return Marginals.unchecked(p=np.minimum(p, 1.0, out=p), observed=first.observed)
+
+
+@dataclass(frozen=True)
+class LogOdds(Pool):
+    """Mean of the log-odds, the normalised geometric mean: p_k ∝ Π_j p_jk^{w_j}.
+
+    A member that is certain would overrule all others, and two that are certain of opposite things leave 0/0.  So
+    each probability is first moved towards one half, p ← ε + (1 − 2ε) p.
+
+    Parameters
+    ----------
+    epsilon : float in (0, 1/2)
+        How far: no member's odds count for more than (1 − ε) / ε.
+    """
+
+    epsilon: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < 0.5:
+            raise ComitiaError(f"epsilon must lie between 0 and 1/2; got {self.epsilon}.")
+
+    def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
+        first, weighted = _weighted(members, weights)
+        total, odds = np.zeros((1, 1)), np.zeros((first.n_instances, first.n_labels))
+        for member, weight in weighted:
+            odds += weight * logit(self.epsilon + (1 - 2 * self.epsilon) * member.marginals())
+            total = total + weight
+        return Marginals.unchecked(p=expit(odds / total), observed=first.observed)
+
+
+@dataclass(frozen=True)
+class Median(Pool):
+    """Median of the marginals: robust against members that are far off.  Keeps all members in memory.
+
+    With weights, the midpoint of the probabilities that have at most half the weight below and above them.
+    """
+
+    def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
+        first, stack, mass = _stacked(members, weights)
+        if weights is None:
+            return Marginals.unchecked(p=np.median(stack, axis=0), observed=first.observed)
+        order = np.argsort(stack, axis=0)
+        ordered = np.take_along_axis(stack, order, axis=0)
+        below = np.cumsum(np.take_along_axis(np.broadcast_to(mass, stack.shape), order, axis=0), axis=0)
+        half = below[-1] / 2
+        low = np.take_along_axis(ordered, (below < half).sum(axis=0)[None], axis=0)[0]
+        # Members of no weight may stand between the two middle ones: skip to the next that adds weight.
+        high = np.take_along_axis(ordered, (below <= half).sum(axis=0)[None], axis=0)[0]
+        return Marginals.unchecked(p=(low + high) / 2, observed=first.observed)
+
+
+@dataclass(frozen=True)
+class TrimmedMean(Pool):
+    """Mean of the marginals without the largest and the smallest.  Keeps all members in memory; takes no weights.
+
+    Parameters
+    ----------
+    share : float in [0, 1/2)
+        Share of the members that is left out at either end, rounded down to whole members.
+    """
+
+    share: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share < 0.5:
+            raise ComitiaError(f"share must lie in [0, 1/2); got {self.share}.")
+
+    def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
+        if weights is not None:
+            raise ComitiaError("a trimmed mean takes no member weights: use the pool 'mean' or 'log_odds'.")
+        first, stack, _ = _stacked(members, None)
+        left_out = int(self.share * len(stack))
+        stack.sort(axis=0)
+        trimmed = stack[left_out : len(stack) - left_out].mean(axis=0)
+        return Marginals.unchecked(p=trimmed, observed=first.observed)
+
+
+@dataclass(frozen=True)
+class Mixture(Pool):
+    """Mixture of joint distributions, P(y) = Σ_j w_j P_j(y) / Σ_j w_j: pools label sets into label sets.
+
+    Examples
+    --------
+    >>> from comitia.relevance import LabelSets, mixture
+    >>> one = LabelSets([[1, 0], [0, 1]], [[0.5, 0.5]])
+    >>> two = LabelSets([[0, 1]], [[1.0]])
+    >>> pooled = mixture([one, two])
+    >>> pooled.table.tolist(), (pooled.weights.toarray() / pooled.total).tolist()
+    ([[1, 0], [0, 1]], [[0.25, 0.75]])
+    """
+
+    joint: ClassVar[bool] = True
+
+    def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> LabelSets:
+        _, weighted = _weighted(members, weights)
+        parts: list[LabelSets] = []
+        masses: list[FloatArray] = []
+        for member, weight in weighted:
+            sets = member.spelled_out() if isinstance(member, Shared) else member
+            if not isinstance(sets, LabelSets):
+                raise ComitiaError(
+                    "a mixture needs members that give label sets; member"
+                    f" {len(parts)} gives {type(sets).__name__}. Use an aggregation that works on marginals."
+                )
+            parts.append(sets)
+            masses.append(weight[:, 0])
+        table, places = _common_table(parts)
+        n = parts[0].n_instances
+        lengths = np.stack([np.diff(part.weights.indptr) for part in parts], axis=1)
+        indptr = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
+        columns = np.empty(indptr[-1], np.int32)
+        data = np.empty(indptr[-1])
+        # Row i holds the entries of the first member, then the second's: the order in which labelings occur.
+        start = indptr[:-1].copy()
+        for m, (part, mass) in enumerate(zip(parts, masses, strict=True)):
+            within = np.arange(part.weights.nnz) - np.repeat(part.weights.indptr[:-1], lengths[:, m])
+            at = np.repeat(start, lengths[:, m]) + within
+            columns[at] = places[m][part.weights.indices]
+            data[at] = part.weights.data * np.repeat(np.broadcast_to(mass / part.total, n), lengths[:, m])
+            start += lengths[:, m]
+        merged = merge_rows(indptr, columns, data, len(table))
+        merged.eliminate_zeros()
+        total = np.sum(masses, axis=0)
+        return LabelSets.unchecked(table=table, weights=merged, total=float(total[0]) if len(total) == 1 else total)
+
+
+def _common_table(parts: list[LabelSets]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """One table for all parts, and where each part's rows are in it.  Members of a forest share one already."""
+    if all(part.table is parts[0].table for part in parts):
+        return parts[0].table, [np.arange(len(parts[0].table), dtype=np.int32)] * len(parts)
+    table, place = distinct_rows(np.concatenate([part.table for part in parts]))
+    return table, np.split(place, np.cumsum([len(part.table) for part in parts])[:-1])
+
+
+def _weighted(
+    members: Iterable[Relevance], weights: ArrayLike | None
+) -> tuple[Relevance, Iterator[tuple[Relevance, FloatArray]]]:
+    """Return the first member and an iterator of all of them, each with its weight as a column (1 or n rows)."""
+    rest = iter(members)
+    first = next(rest, None)
+    if first is None:
+        raise ComitiaError("there is nothing to pool: at least one member is needed.")
+    shape = (first.n_instances, first.n_labels)
+    mass = None if weights is None else check_member_weights(weights, len(np.asarray(weights)), shape[0])
+
+    def pairs() -> Iterator[tuple[Relevance, FloatArray]]:
+        count = 0
+        for weight, member in zip(repeat(np.ones(1)) if mass is None else mass, chain([first], rest), strict=False):
+            if (member.n_instances, member.n_labels) != shape:
+                raise ComitiaError(
+                    f"members must agree in shape: member 0 has (n, K) = {shape},"
+                    f" member {count} has {(member.n_instances, member.n_labels)}."
+                )
+            count += 1
+            yield member, weight[:, None]
+        if mass is not None and (count < len(mass) or next(rest, None) is not None):
+            raise ComitiaError(f"weights must have one entry for each member; got {len(mass)} for another number.")
+
+    return first, pairs()
+
+
+def _stacked(members: Iterable[Relevance], weights: ArrayLike | None) -> tuple[Relevance, FloatArray, FloatArray]:
+    """Return the first member, the marginals of all, (M, n, K), and their weights, (M, 1 or n, 1)."""
+    first, weighted = _weighted(members, weights)
+    stack, mass = zip(*((member.marginals(), weight) for member, weight in weighted), strict=True)
+    return first, np.stack(stack), np.stack(mass)
+
+
+mean = Mean()
+median = Median()
+trimmed_mean = TrimmedMean()
+log_odds = LogOdds()
+mixture = Mixture()
+
+POOLS: dict[str, Pool] = {
+    "mean": mean,
+    "median": median,
+    "trimmed_mean": trimmed_mean,
+    "log_odds": log_odds,
+}
+"""Pools of marginals by name."""
+
+
+def get_pool(pool: str | Pool) -> Pool:
+    """Return the pool of this name, or the pool itself."""
+    if isinstance(pool, Pool):
+        return pool
+    if not isinstance(pool, str) or pool not in POOLS:
+        raise ComitiaError(unknown("pool", pool, POOLS))
+    return POOLS[pool]

@@ -1,0 +1,155 @@
+"""Readings: a belief about single labels, read as a belief about whole labelings."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from comitia._errors import ComitiaError
+from comitia._names import unknown
+from comitia.relevance._base import Relevance, Shared
+from comitia.relevance._labelsets import LabelSets
+from comitia.relevance._marginals import Marginals, NonEmptyMarginals
+from comitia.relevance._seen import by_count, seen_label_sets
+
+
+class Reading(ABC):
+    """Makes a belief about whole labelings of marginals: ``reading(belief)``.
+
+    A joint distribution (:class:`LabelSets`) is one already, and stays what it is.
+    """
+
+    joint: ClassVar[bool] = False
+    """Whether it makes explicit joint distributions, which a mixture can pool."""
+
+    def __call__(self, belief: Relevance) -> Relevance:
+        """Return the belief as it is read."""
+        if isinstance(belief, Shared):
+            return belief.read_by(self)
+        return self._read(belief) if isinstance(belief, Marginals) else belief
+
+    @abstractmethod
+    def _read(self, belief: Marginals) -> Relevance: ...
+
+
+@dataclass(frozen=True)
+class Independent(Reading):
+    """Labels are independent, P(y) = Π p_k^{y_k} (1 − p_k)^{1 − y_k}."""
+
+    def _read(self, belief: Marginals) -> Relevance:
+        return belief
+
+
+@dataclass(frozen=True)
+class NonEmpty(Reading):
+    """At least one label is relevant, and nothing else is known: the distribution of the largest entropy.
+
+    Labels that nearly exclude each other leave much room for the empty labeling when they are read as independent, and
+    decisions for F-measures, Jaccard index and subset 0/1 loss then bet on it.  Among the distributions without the
+    empty labeling that have marginals p, the one of the largest entropy is independent labels of probabilities
+    q_k = c p_k, given that one of them is relevant, c the positive root of
+
+        c = 1 − Π_k (1 − c p_k),
+
+    which there is where Σ_k p_k > 1.  Marginals that sum to less cannot be those of an instance with a label; there
+    labels exclude each other, with probabilities in proportion to p: the limit of small c.
+
+    Examples
+    --------
+    >>> from comitia.losses import SubsetZeroOne
+    >>> from comitia.relevance import Marginals, NonEmpty
+    >>> belief = Marginals([[0.4, 0.4, 0.3]])
+    >>> SubsetZeroOne().minimise(belief), SubsetZeroOne().minimise(NonEmpty()(belief))
+    (array([[0, 0, 0]], dtype=int8), array([[1, 0, 0]], dtype=int8))
+    """
+
+    def _read(self, belief: Marginals) -> Relevance:
+        return NonEmptyMarginals.of(belief)
+
+
+@dataclass(frozen=True)
+class Auto(Reading):
+    """Never empty where every instance that the members learnt from had a label; otherwise independent labels."""
+
+    def _read(self, belief: Marginals) -> Relevance:
+        known = belief.observed
+        return NonEmptyMarginals.of(belief) if known is not None and known.always_some else belief
+
+
+@dataclass(frozen=True)
+class Seen(Reading):
+    """Only the labelsets of the training data are possible, the frequent ones more so.
+
+        P(y) ∝ count(y)^a Π_k p_k^{y_k} (1 − p_k)^{1 − y_k}
+
+    over the labelsets that occurred.  A belief that has these labelsets by itself, as chains do, is weighed by
+    count(y)^a alone.  Time and memory follow the labelsets that can matter for an instance, not all of them; those that
+    are left out have together a probability of at most 10⁻³, which is also the most that a decision for a loss in
+    [0, 1] can lose by it.
+
+    Parameters
+    ----------
+    power : float, default=0.3
+        The power a of the counts: 0 takes all labelsets as alike, 1 weighs them as they occurred.
+
+    Examples
+    --------
+    >>> from comitia.losses import SubsetZeroOne
+    >>> from comitia.relevance import Marginals, Observed, Seen
+    >>> belief = Marginals([[0.6, 0.6]], Observed.of([[1, 0], [1, 0], [0, 1]]))
+    >>> SubsetZeroOne().minimise(belief), SubsetZeroOne().minimise(Seen()(belief))
+    (array([[1, 1]], dtype=int8), array([[1, 0]], dtype=int8))
+    """
+
+    joint: ClassVar[bool] = True
+
+    power: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.power <= 1:
+            raise ComitiaError(f"power must lie in [0, 1]; got {self.power}.")
+
+    def __call__(self, belief: Relevance) -> Relevance:
+        if isinstance(belief, LabelSets) and belief.flat and belief.observed is not None:
+            weights = by_count(belief.weights, belief.observed, self.power)
+            return LabelSets.unchecked(table=belief.table, weights=weights, total=1.0, observed=belief.observed)
+        return super().__call__(belief)
+
+    def _read(self, belief: Marginals) -> Relevance:
+        known = belief.observed
+        if known is None:
+            raise ComitiaError(
+                "reading 'seen' needs beliefs that carry the labelsets of the training data, as those of ensembles do:"
+                " Marginals(p, Observed.of(Y))."
+            )
+        weights = seen_label_sets(
+            belief.p, known.table, known.counts, self.power, own=known.own, own_weight=known.own_weight, trie=known.trie
+        )
+        return LabelSets.unchecked(table=known.table, weights=weights, total=1.0, observed=known)
+
+
+READINGS: dict[str, Reading] = {
+    "auto": Auto(),
+    "independent": Independent(),
+    "nonempty": NonEmpty(),
+    "seen": Seen(),
+}
+"""Readings by name.
+
+=========== ==============================================================================================
+auto        ``nonempty`` where every training instance had a label, ``independent`` otherwise
+independent labels are independent of each other
+nonempty    at least one label is relevant, and nothing else is known
+seen        only the labelsets of the training data are possible, the frequent ones more so
+=========== ==============================================================================================
+"""
+
+
+def get_reading(reading: str | Reading) -> Reading:
+    """Return the reading of this name, or the reading itself."""
+    if isinstance(reading, Reading):
+        return reading
+    if not isinstance(reading, str) or reading not in READINGS:
+        raise ComitiaError(unknown("reading", reading, READINGS))
+    return READINGS[reading]
