@@ -206,3 +206,11 @@ def test_the_fast_path_takes_only_what_it_can_solve(C, fast):
 def test_scores_past_the_largest_number_are_refused():
     with pytest.raises(ComitiaError, match="scores are finite"):
         predict_logistic([[1e308]], [[1e10]], [-np.inf])
+
+
+@pytest.mark.parametrize("n_jobs", [0, np.nan, 0.5, "2", True])
+def test_a_number_of_threads_that_is_none_is_refused(n_jobs, chains):
+    with pytest.raises(ComitiaError, match="n_jobs must be None or an integer other than 0"):
+        predict_chains(chains, DATA.X, n_jobs=n_jobs)
+    with pytest.raises(ComitiaError, match="n_jobs must be None or an integer other than 0"):
+        fit_logistic(DATA.X, DATA.Y, n_jobs=n_jobs)

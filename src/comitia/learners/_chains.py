@@ -11,13 +11,16 @@ from typing import Any, Literal
 import numba
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._errors import ComitiaError
+<<<<<<< HEAD:src/comitia/learners/_chains.py
 from comitia.learners._logistic import checked, fit_logistic, linear_scores, one_blas_thread, sigmoid
+=======
+from comitia.learners._logistic import checked, fit_logistic, linear_scores, n_threads, one_blas_thread, sigmoid
+>>>>>>> 698ff82 (Refuse a number of threads that is none: with NaN of them the chains waited for ever):src/comitia/learners/chains.py
 
 ROWS = 1024  # instances that walk together
 
@@ -200,7 +203,7 @@ def predict_chains(
             walk(scores, fit.influence[m], method == "predict")
             probabilities[at, rows][:, fit.orders[m]] = checked(sigmoid(scores))
 
-    with one_blas_thread(), ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_threads(n_jobs)) as pool:
         for _ in pool.map(walk_chain, range(len(chosen))):
             pass
     return probabilities

@@ -178,7 +178,7 @@ def fit_logistic(
         free=None if free is None else np.pad(free[finite], ((0, 0), (0, int(fit_intercept))), constant_values=True),
     )
     with one_blas_thread():
-        solved = problems.solve(tol, max_iter, effective_n_jobs(n_jobs), verbose)
+        solved = problems.solve(tol, max_iter, n_threads(n_jobs), verbose)
     fit.coef[finite] = solved.point[:, :d]
     fit.intercept[finite] = solved.point[:, d:].sum(axis=1) - fit.coef[finite] @ centre
     check_finite("the coefficients of logistic regressions", fit.coef)
@@ -241,6 +241,13 @@ def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
             scores[n - rest :] = (last @ coef.T)[:rest]
     scores += intercept
     return scores
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` asks for; with NaN of them nothing would ever be done."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ComitiaError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
+    return int(effective_n_jobs(n_jobs))
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
