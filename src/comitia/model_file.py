@@ -343,7 +343,7 @@ def _check_whole(model: Model) -> None:
 def _try(model: Model) -> None:
     """Predict one instance of zeros, so that what is wrong shows now; features of other kinds cannot be made up."""
     ensemble = model.ensemble
-    if type(ensemble)._features is not ensembles.bootstrap.BootstrapEnsemble._features:
+    if type(ensemble)._features is not ensembles._bootstrap.BootstrapEnsemble._features:
         return
     X: Any = np.zeros((1, len(model.features)))
     if categories := _categories(ensemble):

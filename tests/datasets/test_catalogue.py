@@ -114,7 +114,7 @@ def publish(
         return tuple(_catalogue.Source(f"{server.url}{mirror}/{name}", checksum) for mirror in mirrors)
 
     entry = CatalogueEntry("tiny", n, 1, 1, sources("tiny.arff", arff), sources("tiny.xml", XML))
-    monkeypatch.setattr(catalogue, "CATALOGUE", (entry,))
+    monkeypatch.setattr(_catalogue, "CATALOGUE", (entry,))
 
 
 def test_files_are_downloaded_once_and_then_come_from_the_cache(
@@ -133,7 +133,7 @@ def test_labels_that_the_catalogue_names_need_no_file(
     publish(monkeypatch, server)
     (entry,) = _catalogue.CATALOGUE
     named = dataclasses.replace(entry, xml=(), labels=("y",))
-    monkeypatch.setattr(catalogue, "CATALOGUE", (named,))
+    monkeypatch.setattr(_catalogue, "CATALOGUE", (named,))
     assert fetch_dataset("tiny", cache=tmp_path).label_names == ("y",)
     assert server.requests == ["/tiny.arff"]
 

@@ -28,7 +28,7 @@ def counted(monkeypatch) -> list:
         calls.append(choice.get("aggregations"))
         return gather(rows, **choice)
 
-    monkeypatch.setattr(blocks, "blocks", count)
+    monkeypatch.setattr(_blocks, "blocks", count)
     return calls
 
 

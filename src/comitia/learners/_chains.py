@@ -16,11 +16,7 @@ from sklearn.utils import check_array
 
 from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._errors import ComitiaError
-<<<<<<< HEAD:src/comitia/learners/_chains.py
-from comitia.learners._logistic import checked, fit_logistic, linear_scores, one_blas_thread, sigmoid
-=======
 from comitia.learners._logistic import checked, fit_logistic, linear_scores, n_threads, one_blas_thread, sigmoid
->>>>>>> 698ff82 (Refuse a number of threads that is none: with NaN of them the chains waited for ever):src/comitia/learners/chains.py
 
 ROWS = 1024  # instances that walk together
 
