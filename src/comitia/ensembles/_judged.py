@@ -1,0 +1,119 @@
+"""Ensembles that are judged, and that choose, by instances which their members have not seen."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray
+from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
+from comitia.ensembles._base import MultilabelEnsemble
+from comitia.ensembles._out_of_bag import OutOfBag, aggregation_name
+from comitia.losses import Loss, get_loss
+from comitia.relevance import Reading, Seen, get_reading
+
+# Powers of the counts with which labelsets that were seen are tried.
+_POWERS = (0.0, 0.3, 0.6, 1.0)
+_READ_OVER = " · "
+
+
+class JudgedEnsemble(MultilabelEnsemble):
+    """Base of ensembles with out-of-bag losses, by which ``aggregation="oob"`` chooses how to decide."""
+
+    oob_score: bool
+    oob_mask_: NDArray[np.bool_]
+    _oob: OutOfBag
+
+    def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
+        if self.aggregation != "oob":
+            return super()._way(loss)
+        if not hasattr(self, "_oob"):
+            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
+        choice = self._oob.choice(loss, self.pool, self.reading)
+        if choice in self._oob.powers:
+            return AGGREGATIONS[choice.partition(_READ_OVER)[0]], Seen(self._oob.powers[choice])
+        return get_aggregation(choice, loss), get_reading(self.reading)
+
+    def _check_decision(self) -> None:
+        if self.aggregation != "oob":
+            super()._check_decision()
+        elif not self.oob_score:
+            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), OutOfBag)
+
+    def _ways(self) -> dict[str, tuple[Aggregation, Reading]]:
+        """Return the ways of deciding that are judged out of bag, by name.
+
+        All aggregations that have a name, and the user's own.  Where the choice is left to the out-of-bag losses, and
+        so is the reading, also what is decided over the labelsets that were seen, by several powers of their counts.
+        """
+        reading = get_reading(self.reading)
+        ways = {name: (how, reading) for name, how in AGGREGATIONS.items() if self.can_decide_by(how)}
+        if isinstance(self.aggregation, Aggregation):
+            ways[aggregation_name(self.aggregation)] = (self.aggregation, reading)
+        if self.aggregation == "oob" and self.reading == "auto":
+            for power, name in product(_POWERS, self._read_over_seen()):
+                ways[f"{name}{_READ_OVER}seen {power:g}"] = (AGGREGATIONS[name], Seen(power))
+        return ways
+
+    def _read_over_seen(self) -> tuple[str, ...]:
+        """Return the aggregations that are worth to be read over the labelsets that were seen."""
+        return ("ctp",)
+
+    @property
+    def oob_table_(self) -> dict[str, dict[str, float]]:
+        """For each loss that is known, the out-of-bag loss of each way of deciding."""
+        return self._judged().table(self.pool, self.reading)
+
+    @property
+    def oob_errors_(self) -> dict[str, dict[str, float]]:
+        """The standard errors of the differences of the table's losses to those of the advised aggregation."""
+        return self._judged().errors(self.pool, self.reading)
+
+    @property
+    def oob_choice_(self) -> str:
+        """The way of deciding that the out-of-bag losses choose for the loss in use."""
+        return self._judged().choice(self.loss, self.pool, self.reading)
+
+    @property
+    def oob_aggregation_(self) -> str:
+        """The way of deciding in use, by its name in the table."""
+        if self.aggregation == "oob":
+            return self.oob_choice_
+        self._judged()
+        return aggregation_name(self._way(get_loss(self.loss))[0])
+
+    @property
+    def oob_losses_(self) -> FloatArray:
+        """The out-of-bag loss of each instance, NaN where every member has seen it."""
+        known = self._judged().losses(self.loss, self.pool, self.reading)
+        name = self.oob_aggregation_
+        if name not in known:
+            raise ComitiaError(f"no out-of-bag losses are known for {name}: fit with this aggregation.")
+        return known[name]
+
+    @property
+    def oob_loss_(self) -> float:
+        """The out-of-bag loss of the aggregation in use."""
+        return self._judged().mean(self.oob_losses_)
+
+    @property
+    def oob_score_(self) -> float:
+        """One minus the out-of-bag loss."""
+        return 1 - self.oob_loss_
+
+    @property
+    def oob_proba_(self) -> FloatArray:
+        """Pooled out-of-bag marginals, NaN for an instance that every member has seen."""
+        return self._judged().proba
+
+    def _judged(self) -> OutOfBag:
+        if not hasattr(self, "_oob"):
+            raise AttributeError(f"{type(self).__name__} has no out-of-bag losses: fit with oob_score=True.")
+        return self._oob
