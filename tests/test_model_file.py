@@ -20,6 +20,9 @@ from comitia.aggregation import CombineThenPredict
 from comitia.model_file import Model, known_types
 from comitia.relevance import TrimmedMean
 
+# A committee has ensembles in the place of a number of members.
+OF_MEMBERS = [kind for kind in ENSEMBLES if kind != "committee"]
+
 
 @pytest.fixture
 def path(tmp_path) -> Path:
@@ -30,7 +33,7 @@ def fitted(kind, data, **parameters):
     return ENSEMBLES[kind](n_estimators=12, random_state=0, **parameters).fit(data.X, data.Y)
 
 
-@pytest.mark.parametrize("kind", ENSEMBLES)
+@pytest.mark.parametrize("kind", OF_MEMBERS)
 @pytest.mark.parametrize("oob", [False, True])
 @pytest.mark.filterwarnings("ignore:.*out-of-bag")
 def test_what_is_loaded_predicts_what_was_saved(kind, oob, joint, path):
@@ -180,7 +183,7 @@ def test_attributes_that_are_no_fields_are_refused(joint, path):
         load(path)
 
 
-@pytest.mark.parametrize("kind", ENSEMBLES)
+@pytest.mark.parametrize("kind", OF_MEMBERS)
 def test_memory_is_known_before_it_is_taken(kind, joint, path):
     save(fitted(kind, joint), path)
     with path.open("rb") as file:

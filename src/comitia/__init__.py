@@ -18,6 +18,7 @@ from comitia.aggregation import (
 )
 from comitia.ensembles import (
     ENSEMBLES,
+    CommitteeClassifier,
     EBRClassifier,
     ECCClassifier,
     EMOBTClassifier,
@@ -61,6 +62,7 @@ __all__ = [
     "Beliefs",
     "CombineThenPredict",
     "ComitiaError",
+    "CommitteeClassifier",
     "CustomLoss",
     "Decision",
     "EBRClassifier",

@@ -34,9 +34,16 @@ def prepare(folder: Path) -> None:
     for kind, make in ENSEMBLES.items():
         for name, X, Y in (("array", DATA.X, DATA.Y), ("frame", FRAME, DATA.Y), ("binary", DATA.X, BINARY)):
             with warnings.catch_warnings(action="ignore"):
-                oob = name == "array"
-                model = make(n_estimators=4, loss="f1", oob_score=oob, random_state=0).fit(X, Y)
+                model = _small(kind, make, oob_score=name == "array").fit(X, Y)
             comitia.save(model, folder / f"{kind}-{name}.skops")
+
+
+def _small(kind: str, make: Any, oob_score: bool) -> Any:
+    if kind == "committee":
+        return make(
+            [("trees", comitia.EMODTClassifier(8)), ("lines", comitia.EBRClassifier(n_estimators=8))], loss="f1"
+        )
+    return make(n_estimators=4, loss="f1", oob_score=oob_score, random_state=0)
 
 
 def work(folder: Path, cases: range, seed: int) -> None:

@@ -83,7 +83,9 @@ def test_out_of_bag_losses_are_known_for_every_aggregation_and_the_best_is_used(
     seen = {f"ctp · seen {power}": power for power in ("0", "0.3", "0.6", "1")}
     for loss, row in fitted.oob_table_.items():
         assert set(row) == names | set(seen)
-        best, usual = min(row, key=row.__getitem__), "ptc-mode" if loss == "subset01" else "ctp"
+        best, usual = min(row, key=row.__getitem__), "ctp"
+        if loss == "subset01":
+            usual = "ctp-joint" if fitted.supports_joint else "ptc-mode"
         choice = fitted.set_params(loss=loss, aggregation="oob").oob_choice_
         assert choice == (best if row[usual] - row[best] > fitted.oob_errors_[loss][best] else usual)
         assert fitted.oob_loss_ == row[choice]

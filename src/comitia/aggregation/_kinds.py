@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+from comitia import _titles
 from comitia._errors import ComitiaError
 from comitia._names import unknown
 from comitia.aggregation._decision import Decision, Pooled, Votes
@@ -120,6 +121,8 @@ ptc-mbr   every member minimises the loss, then the labeling that minimises it o
 ctp-joint mixture of the members' labelset distributions, then minimise the loss over it
 ========= ==========================================================================================
 """
+
+_titles.AGGREGATIONS.update({name: aggregation.title for name, aggregation in AGGREGATIONS.items()})
 
 
 def get_aggregation(aggregation: str | Aggregation | None, loss: Loss) -> Aggregation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,29 @@ from comitia.relevance import LabelSets, Marginals, Observed, Pool, Reading, Rel
 
 # Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
 BELIEFS_AT_ONCE = 1 << 23
+
+
+@dataclass(frozen=True)
+class Size:
+    """What the cost of a fit follows.
+
+    Parameters
+    ----------
+    n : int
+        Instances.
+    values : float
+        Values that are stored for an instance: features, or those that are not zero.
+    labels : int
+    cardinality : float
+        Labels that an instance has.
+    members : int
+    """
+
+    n: int
+    values: float
+    labels: int
+    cardinality: float
+    members: int
 
 
 class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
@@ -194,7 +218,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         """
         n = number_of_rows(features) if rows is None else len(rows)
         known = self.observed_ if observed is None else observed
-        size = max(1, BELIEFS_AT_ONCE // (len(self.members_) * self._values_per_belief()))
+        size = self._chunk()
         for start in range(0, max(n, 1), size):
             if rows is None:
                 part = features[start : start + size] if n > size else features
@@ -202,6 +226,18 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
                 part = _safe_indexing(features, rows[start : start + size])
             mass = self._weights() if weights is None else weights[:, start : start + size]
             yield Beliefs(partial(self._believed, part, known.take(slice(start, start + size))), mass, once)
+
+    @staticmethod
+    def _work(size: Size) -> float:
+        """Return what a fit costs, in no unit, for estimates of time.
+
+        The factors of the ensembles were measured on the datasets of the paper; they only need to be about right.
+        """
+        return size.members * size.n * size.labels * size.values
+
+    def _chunk(self) -> int:
+        """How many instances fit in memory together."""
+        return max(1, BELIEFS_AT_ONCE // (len(self.members_) * self._values_per_belief()))
 
     def _values_per_belief(self) -> int:
         """How many numbers a member's belief about an instance has."""

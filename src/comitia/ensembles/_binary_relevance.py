@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from joblib import Parallel, delayed
 
+from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import Crew, LogisticCrew, MemberList
 from comitia.ensembles._foreign import BinaryRelevance
@@ -54,6 +55,10 @@ class EBRClassifier(BaseLearnerEnsemble):
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
         return (*super()._made_of(), LogisticCrew, MemberList, BinaryRelevance)
+
+    @staticmethod
+    def _work(size: Size) -> float:
+        return 0.8 * size.members * size.n * size.labels * size.values
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         fast = FastLogistic.standing_in_for(self.estimator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from comitia._labels import FloatArray
 from comitia.aggregation import Aggregation
+from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import BoostedCrew, Crew
 from comitia.ensembles._parameters import documented
@@ -144,6 +146,10 @@ class EMOBTClassifier(BootstrapEnsemble):
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
         return (*super()._made_of(), BoostedCrew)
+
+    @staticmethod
+    def _work(size: Size) -> float:
+        return 300 * size.members * size.n * (sqrt(size.values) + sqrt(size.labels))
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         models = boost_trees(

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
 from comitia.aggregation import Aggregation
+from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import ChainCrew, Crew, MemberList
 from comitia.ensembles._foreign import Chain
@@ -114,6 +115,10 @@ class ECCClassifier(BaseLearnerEnsemble):
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
         return (*super()._made_of(), ChainCrew, MemberList, Chain)
+
+    @staticmethod
+    def _work(size: Size) -> float:
+        return size.members * size.n * size.labels * (size.labels + size.values)
 
     def _read_over_seen(self) -> tuple[str, ...]:
         return ("ctp", "ctp-joint") if self.supports_joint else ("ctp",)

@@ -27,6 +27,9 @@ class JudgedEnsemble(MultilabelEnsemble):
     oob_mask_: NDArray[np.bool_]
     _oob: OutOfBag
 
+    # Whether decisions are judged out of bag; in a committee only beliefs are, and it judges the decisions itself.
+    _judges_decisions = True
+
     def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
         if self.aggregation != "oob":
             return super()._way(loss)

@@ -63,8 +63,8 @@ _OUT_OF_BAG = """\
     oob_proba_ : array of float, shape (n, K)
         Pooled out-of-bag marginals, NaN for an instance that every member has seen.
     oob_choice_ : str
-        The way of deciding that the out-of-bag losses choose: the advised aggregation, unless the best beats it by more
-        than a standard error.
+        The way of deciding that the out-of-bag losses choose: the usual one, unless the best beats it by more than a
+        standard error.
     oob_aggregation_, oob_loss_, oob_score_, oob_losses_
         The way of deciding in use, its out-of-bag loss for the loss in use, one minus that, and the loss of each
         instance: they follow the parameters.

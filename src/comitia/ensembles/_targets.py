@@ -15,6 +15,8 @@ from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
 
+_NUMBERS = frozenset(np.dtype(code).str[1:] for code in "?bhilqBHILQefdg")
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -37,18 +39,26 @@ class Targets:
     @property
     def form(self) -> Form:
         """What predictions look like."""
-        return Form(self.dtype, self.classes)
+        return Form(self.dtype.str, self.classes)
 
 
 @dataclass(frozen=True)
 class Form:
-    """The form in which labels were given, and are given back."""
+    """The form in which labels were given, and are given back.
 
-    dtype: np.dtype[Any]
+    Parameters
+    ----------
+    dtype : str
+        Type of the labels, as NumPy writes it.
+    classes : array or None
+        The one or two classes of a one-dimensional target.
+    """
+
+    dtype: str
     classes: NDArray[Any] | None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.dtype, np.dtype) or (self.classes is None and self.dtype.kind not in "biuf"):
+        if not isinstance(self.dtype, str) or (self.classes is None and self.dtype[1:] not in _NUMBERS):
             raise ComitiaError(f"the type of labels must be a type of numbers; got {self.dtype!r}.")
         if self.classes is not None and (
             not isinstance(self.classes, np.ndarray) or self.classes.shape not in ((1,), (2,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from comitia._labels import FloatArray, distinct_rows
 from comitia.aggregation import Aggregation
+from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import Crew, TreeCrew
 from comitia.ensembles._parameters import documented
@@ -122,6 +124,10 @@ class EMODTClassifier(BootstrapEnsemble):
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
         return (*super()._made_of(), TreeCrew)
+
+    @staticmethod
+    def _work(size: Size) -> float:
+        return 12 * size.members * size.n * sqrt(size.values) * (1 + size.cardinality)
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         draws = data.draws if data.draws is not None else np.tile(data.weight[:, None], (1, len(members)))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from comitia.ensembles._base import Size
 from comitia.experiments._plan import Cell, Plan
 
 
@@ -55,11 +56,6 @@ class Estimate:
         """Work of a cell, in no unit: what its parts grow with."""
         data, setting = self._datasets[cell.dataset], self._plan.setting(cell.ensemble)
         members = setting.n_members
-        hint = getattr(type(setting.build()), "_work", _work)
-        fit = hint(data["n"], data["values_per_instance"], data["K"], data["cardinality"], members)
+        size = Size(data["n"], data["values_per_instance"], data["K"], data["cardinality"], members)
+        fit = setting.build()._work(size)
         return float(fit + 0.2 * members * data["n"] * data["K"] * len(self._plan.sizes))
-
-
-def _work(n: int, d_stored: float, K: int, cardinality: float, members: int) -> float:  # noqa: ARG001
-    """The work of fitting an ensemble that gives no hint: every member learns every label from every stored value."""
-    return members * n * K * d_stored

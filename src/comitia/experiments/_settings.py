@@ -92,7 +92,9 @@ class EnsembleSetting:
         A classifier that is no ensemble of ours comes as one of a single member.
         """
         if self.estimator is None:
-            given = {**self.parameters, **parameters}
+            # A committee judges itself out of bag without being asked to.
+            takes = ENSEMBLES[self.kind]._get_param_names()
+            given = {**self.parameters, **{name: value for name, value in parameters.items() if name in takes}}
             if isinstance(given.get("estimator"), Mapping):
                 given["estimator"] = LogisticRegression(**given["estimator"])
             return ENSEMBLES[self.kind](**given)
@@ -159,7 +161,7 @@ class EnsembleSetting:
         built = self.build()
         if not hasattr(built, "oob_score"):
             return False
-        return bool(built.bootstrap) or built.max_samples is not None
+        return bool(getattr(built, "bootstrap", True)) or built.max_samples is not None
 
     def check_offers(self, aggregations: Sequence[str]) -> None:
         """Raise an error where the ensemble can decide by none of these aggregations."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from comitia import _titles
 from comitia._errors import ComitiaError
 from comitia._names import unknown
 from comitia.losses._base import Loss
@@ -21,6 +22,8 @@ LOSSES: dict[str, type[Loss]] = {
     "jaccard": JaccardLoss,
 }
 """Every loss that has a name.  Tests iterate over it: a loss is tested the day it is added."""
+
+_titles.LOSSES.update({name: (loss.title, loss.measure) for name, loss in LOSSES.items()})
 
 
 def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:

@@ -180,7 +180,13 @@ class Mixture(Pool):
         merged = merge_rows(indptr, columns, data, len(table))
         merged.eliminate_zeros()
         total = np.sum(masses, axis=0)
-        return LabelSets.unchecked(table=table, weights=merged, total=float(total[0]) if len(total) == 1 else total)
+        return LabelSets.unchecked(
+            table=table,
+            weights=merged,
+            total=float(total[0]) if len(total) == 1 else total,
+            observed=parts[0].observed,
+            flat=all(part.flat for part in parts) and table is parts[0].table,
+        )
 
 
 def _common_table(parts: list[LabelSets]) -> tuple[np.ndarray, list[np.ndarray]]:

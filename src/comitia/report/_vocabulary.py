@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from comitia import _titles
+
 Value = TypeVar("Value", float, NDArray[np.float64])
 
 
@@ -44,33 +46,15 @@ class Measure:
         return f"{self.title} in percent, {self.direction}"
 
 
-MEASURES = {
-    "hamming": Measure("hamming", "Hamming loss"),
-    "subset01": Measure("subset01", "Subset 0/1 loss"),
-    "f1": Measure("f1", "F1-measure", higher_is_better=True),
-    "jaccard": Measure("jaccard", "Jaccard index", higher_is_better=True),
-}
-
-AGGREGATIONS = {
-    "gmv": "GMV",
-    "bmv": "BMV",
-    "ctp": "CTP",
-    "ptc-lw": "PTC-lw",
-    "ptc-mode": "PTC-mode",
-    "ptc-mbr": "PTC-mbr",
-    "ctp-joint": "CTP-joint",
-    "oob": "OOB choice",
-    "own": "own predictions",
-}
-
-ENSEMBLES = {"emodt": "EMODT", "ecc": "ECC", "ebr": "EBR"}
+# Ways of deciding that are no aggregations: chosen out of bag, and what a classifier predicts by itself.
+_OTHER_WAYS = {"oob": "OOB choice", "own": "own predictions"}
 
 _SEPARATOR = " · "
 
 
 def measure(loss: str) -> Measure:
     """Look up how a loss is shown; one that is not known is shown under its own name, lower is better."""
-    return MEASURES.get(loss, Measure(loss, loss))
+    return Measure(loss, *_titles.LOSSES.get(loss, (loss,)))
 
 
 def title(name: str) -> str:
@@ -82,7 +66,8 @@ def title(name: str) -> str:
     ('PTC-mode', 'CTP · median', 'ECC', 'mine')
     """
     known, separator, pool = name.partition(_SEPARATOR)
-    return AGGREGATIONS.get(known, ENSEMBLES.get(known, known)) + separator + pool
+    titles = {**_titles.ENSEMBLES, **_titles.AGGREGATIONS, **_OTHER_WAYS}
+    return titles.get(known, known) + separator + pool
 
 
 def method_name(aggregation: str, pool: str) -> str:
@@ -116,7 +101,7 @@ def in_order(names: Iterable[str]) -> list[str]:
     >>> in_order(["mine", "f1", "hamming"]), in_order(["ctp · median", "ptc-lw", "ctp", "gmv"])
     (['hamming', 'f1', 'mine'], ['gmv', 'ctp', 'ptc-lw', 'ctp · median'])
     """
-    usual = [*MEASURES, *AGGREGATIONS]
+    usual = [*_titles.LOSSES, *_titles.AGGREGATIONS, *_OTHER_WAYS]
 
     def place(name: str) -> tuple[int, int]:
         known, separator, _ = name.partition(_SEPARATOR)

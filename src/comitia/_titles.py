@@ -1,0 +1,16 @@
+"""How losses, aggregations and ensembles are called where people read of them.
+
+Each is described where it is defined, and enters itself here when it gets its name: reports, which know nothing of
+losses and ensembles, look it up.
+"""
+
+from __future__ import annotations
+
+LOSSES: dict[str, tuple[str, bool]] = {}
+"""Title of each named loss, and whether people read one minus it, a measure of which more is better."""
+
+AGGREGATIONS: dict[str, str] = {}
+"""Title of each named aggregation."""
+
+ENSEMBLES: dict[str, str] = {}
+"""Title of each named ensemble."""

@@ -1,0 +1,324 @@
+"""A committee: ensembles of different kinds that decide together, with weights learnt out of bag."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import check_is_fitted
+
+from comitia._errors import ComitiaError
+from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled
+from comitia.ensembles._bagging import MultilabelBaggingClassifier
+from comitia.ensembles._base import MultilabelEnsemble, Size, check_lengths, check_weights
+from comitia.ensembles._binary_relevance import EBRClassifier
+from comitia.ensembles._boosting import EMOBTClassifier
+from comitia.ensembles._bootstrap import BootstrapEnsemble
+from comitia.ensembles._chains import ECCClassifier
+from comitia.ensembles._crews import Asked
+from comitia.ensembles._features import pass_features
+from comitia.ensembles._judged import JudgedEnsemble
+from comitia.ensembles._out_of_bag import OutOfBag
+from comitia.ensembles._parameters import documented
+from comitia.ensembles._targets import Targets
+from comitia.ensembles._trees import EMODTClassifier
+from comitia.ensembles._weights import forward_selection
+from comitia.losses import Hamming, Loss
+from comitia.relevance import Independent, Observed, Pool, Reading, Relevance, mean, mixture
+
+
+@documented
+class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
+    """Ensembles of different kinds decide together: what each believes, weighed by what it is worth out of bag.
+
+    Different members make different mistakes.  Every ensemble is fitted with the same seed, so on the same draws; the
+    beliefs that its members have of instances they have not seen are pooled, and weights are found for the ensembles by
+    greedy forward selection with replacement, such that the weighted mean of their marginals has the smallest log loss.
+    How that belief is read and decided is chosen out of bag as well, for each loss, without a refit.
+
+    Parameters
+    ----------
+    members : "auto" or list of (name, classifier), default="auto"
+        The ensembles.  A classifier that is no ensemble of comitia's is bagged, ten times.  ``"auto"`` takes trees,
+        extra-random trees, boosted trees, logistic regressions and chains, as far as the size and kind of the data
+        allow: see :meth:`default_members`.
+    [[decision parameters]]
+    n_jobs : int, optional
+        Jobs that fit members, through joblib; None leaves what the members say.
+    random_state : int, RandomState or None, default=None
+        Seed of draws and members.
+    verbose : int, default=0
+        Says which ensemble is being fitted.
+
+    Attributes
+    ----------
+    named_members_ : dict
+        The fitted ensembles by name.
+    weights_ : dict
+        Weight of each ensemble by name; they sum to one.
+    oob_log_losses_ : dict
+        Out-of-bag log loss of each ensemble, and of the committee.
+    [[sampling attributes]]
+
+    References
+    ----------
+    Caruana, Niculescu-Mizil, Crew and Ksikes (2004), Ensemble selection from libraries of models, ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from comitia import CommitteeClassifier, EBRClassifier, EMODTClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> members = [("trees", EMODTClassifier(20)), ("lines", EBRClassifier(n_estimators=20))]
+    >>> committee = CommitteeClassifier(members, loss="f1", random_state=0).fit(X, Y)
+    >>> sorted(committee.weights_), committee.predict(X[:2]).shape
+    (['lines', 'trees'], (2, 5))
+    """
+
+    title: ClassVar[str] = "Committee"
+
+    # A committee always knows its out-of-bag losses.
+    oob_score = True
+
+    weights_: dict[str, float]
+    oob_log_losses_: dict[str, float]
+
+    def __init__(
+        self,
+        members: Literal["auto"] | Sequence[tuple[str, Any]] = "auto",
+        *,
+        loss: str | Loss | Callable[..., Any] = "hamming",
+        aggregation: str | Aggregation | None = "oob",
+        pool: str | Pool = "mean",
+        reading: str | Reading = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.members = members
+        self.loss = loss
+        self.aggregation = aggregation
+        self.pool = pool
+        self.reading = reading
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def supports_joint(self) -> bool:  # type: ignore[override]
+        """Whether all ensembles give joint distributions; a reading makes them of the others' marginals."""
+        return hasattr(self, "members_") and all(ensemble.supports_joint for ensemble in self.members_.ensembles)
+
+    @property
+    def named_members_(self) -> dict[str, Any]:
+        """The fitted ensembles by name."""
+        check_is_fitted(self, "members_")
+        return dict(zip(self.weights_, self.members_.ensembles, strict=True))
+
+    def default_members(self, X: Any, Y: LabelArray) -> list[tuple[str, BootstrapEnsemble]]:
+        """Return the ensembles that ``members="auto"`` stands for: by the size and kind of the data alone.
+
+        Trees are left out of wide sparse data, such as texts, where a split looks at thousands of features that are
+        nearly always zero; chains where there are so many labels that each link sees hundreds of others.
+        """
+        wide = issparse(X) and X.shape[1] > _WIDE
+        found: list[tuple[str, BootstrapEnsemble]] = []
+        if not wide:
+            found += [
+                ("trees", EMODTClassifier()),
+                ("random trees", EMODTClassifier(splitter="random", min_samples_leaf=1, max_features=0.2)),
+                ("boosted trees", EMOBTClassifier()),
+            ]
+        found.append(("lines", EBRClassifier()))
+        if Y.shape[1] <= _MANY_LABELS:
+            found.append(("chains", ECCClassifier(chain_method="joint")))
+        return found
+
+    def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
+        X = pass_features(self, X, fit=True)
+        n = check_lengths(X, targets)
+        if n < 2:
+            raise ComitiaError(f"a committee needs instances that some members have not seen; got n_samples={n}.")
+        weight = check_weights(sample_weight, n)
+        named = self._named(X, targets.Y)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        fitted = []
+        with warnings.catch_warnings():
+            # A few instances are in every sample of a small ensemble: they count for no weight.
+            warnings.filterwarnings("ignore", message=".*have no out-of-bag decision")
+            for name, ensemble in named:
+                if self.verbose:
+                    print(f"fitting {name} ...", flush=True)
+                given = None if sample_weight is None else weight
+                fitted.append(self._prepared(ensemble, seed).fit(X, targets.Y, sample_weight=given))
+            self._remember(targets, weight)
+            self.members_ = EnsembleCrew(tuple(fitted))
+            self._weigh([name for name, _ in named], targets.Y, weight)
+            if hasattr(self, "_oob"):
+                del self._oob
+            self._oob = OutOfBag.of(self, X, targets.Y, weight, self.oob_mask_)
+
+    def _prepared(self, ensemble: Any, seed: int) -> Any:
+        """Return a clone that is fitted on the draws of all others, and that judges what it has not seen."""
+        if isinstance(ensemble, MultilabelEnsemble):
+            prepared = clone(ensemble)
+        else:
+            prepared = MultilabelBaggingClassifier(clone(ensemble), n_estimators=_BAGGED)
+        if not isinstance(prepared, BootstrapEnsemble):
+            raise ComitiaError(
+                f"members must be ensembles with out-of-bag beliefs, or classifiers to be bagged; got"
+                f" {type(ensemble).__name__}."
+            )
+        prepared.set_params(oob_score=True, aggregation=None)
+        if prepared.random_state is None:
+            prepared.set_params(random_state=seed)
+        if self.n_jobs is not None:
+            prepared.set_params(n_jobs=self.n_jobs)
+        prepared._judges_decisions = False
+        return prepared
+
+    def _named(self, X: Any, Y: LabelArray) -> list[tuple[str, Any]]:
+        if isinstance(self.members, str):
+            if self.members != "auto":
+                raise ComitiaError(f"members must be 'auto' or a list of (name, classifier); got {self.members!r}.")
+            return list(self.default_members(X, Y))
+        if not self.members:
+            raise ComitiaError("members must name at least one (name, classifier).")
+        self._validate_names([name for name, _ in self.members])
+        return list(self.members)
+
+    def _out_of_bag_marginals(self) -> FloatArray:
+        return np.stack([ensemble.oob_proba_ for ensemble in self.members_.ensembles])
+
+    def _weigh(self, names: list[str], Y: LabelArray, weight: FloatArray) -> None:
+        """Find the weights of the ensembles by what they believe of instances that they have not seen."""
+        p = np.stack([ensemble.oob_proba_ for ensemble in self.members_.ensembles])
+        known = np.isfinite(p).all(axis=(0, 2))
+        if not (known & (weight > 0)).any():
+            raise ComitiaError("no instance is out of bag for all ensembles: use more members or more instances.")
+        self.oob_mask_ = np.tile(known, (len(p), 1))
+        judged = known & (weight > 0)
+        found = forward_selection(p[:, judged], Y[judged], weight[judged])
+        self.weights_ = dict(zip(names, found.weights.tolist(), strict=True))
+        self.oob_log_losses_ = {**dict(zip(names, found.alone.tolist(), strict=True)), "committee": found.together}
+
+    def _weights(self) -> FloatArray | None:
+        return np.array(list(self.weights_.values()))
+
+    def _features(self, X: Any) -> Any:
+        return pass_features(self, X, fit=False)
+
+    def _values_per_belief(self) -> int:
+        values: int = sum(
+            len(ensemble.members_) * ensemble._values_per_belief() for ensemble in self.members_.ensembles
+        )
+        return max(1, values // len(self.members_))
+
+    @staticmethod
+    def _work(size: Size) -> float:
+        kinds = (EMODTClassifier, EMODTClassifier, EBRClassifier, ECCClassifier)
+        forest = sum(kind._work(replace(size, members=50)) for kind in kinds)
+        return forest + EMOBTClassifier._work(replace(size, members=10))
+
+    def _read_over_seen(self) -> tuple[str, ...]:
+        return ("ctp", "ctp-joint")
+
+    def _asked(
+        self,
+        features: Any,
+        rows: IntArray | None = None,
+        weights: FloatArray | None = None,
+        observed: Observed | None = None,
+        once: bool = False,
+    ) -> Iterator[Beliefs]:
+        """Yield beliefs a chunk at a time; about rows of the training data, only of members that have not seen them."""
+        if rows is None:
+            yield from super()._asked(features, rows, weights, observed, once)
+            return
+        known = self.observed_ if observed is None else observed
+        for start in range(0, len(rows), step := self._chunk()):
+            part = slice(start, start + step)
+            yield Beliefs(partial(self._unseen, features, rows[part], known.take(part)), self._weights())
+
+    def _unseen(self, X: Any, rows: IntArray, observed: Observed, joint: bool) -> list[Relevance]:
+        """What each ensemble believes about instances, as far as its members have not seen them."""
+        some = _safe_indexing(X, rows)
+        return [
+            believed_together(ensemble, some, Asked(joint, observed, self.n_jobs), ensemble.oob_mask_[:, rows])
+            for ensemble in self.members_.ensembles
+        ]
+
+    @classmethod
+    def _made_of(cls) -> tuple[type, ...]:
+        return (*super()._made_of(), EnsembleCrew)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, and with ``deep`` those of the members as ``name__parameter``."""
+        if isinstance(self.members, str):
+            return dict(super().get_params(deep=False))
+        return dict(self._get_params("members", deep=deep))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, a member by its name, or a member's parameter as ``name__parameter``."""
+        if isinstance(params.get("members", self.members), str):
+            super().set_params(**params)
+        else:
+            self._set_params("members", **params)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        given = [] if isinstance(self.members, str) else [get_tags(member) for _, member in self.members]
+        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in given)
+        tags.input_tags.allow_nan = bool(given) and all(tag.input_tags.allow_nan for tag in given)
+        return tags
+
+
+# Sparse features beyond which trees are left out, labels beyond which chains are, and members of a bagged classifier.
+_WIDE = 5000
+_MANY_LABELS = 200
+_BAGGED = 10
+
+
+@dataclass(frozen=True)
+class EnsembleCrew:
+    """Ensembles as members: each believes what its own members believe together."""
+
+    ensembles: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        if not self.ensembles or not all(isinstance(ensemble, BootstrapEnsemble) for ensemble in self.ensembles):
+            raise ComitiaError("ensembles must hold at least one ensemble.")
+        if len({len(ensemble.label_names_) for ensemble in self.ensembles}) > 1:
+            raise ComitiaError("ensembles must know the same labels.")
+
+    def __len__(self) -> int:
+        return len(self.ensembles)
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.ensembles[0].label_names_)
+
+    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+        return (believed_together(ensemble, X, asked) for ensemble in self.ensembles)
+
+    def joined(self, other: EnsembleCrew) -> EnsembleCrew:
+        return EnsembleCrew(self.ensembles + other.ensembles)
+
+
+def believed_together(ensemble: Any, X: Any, asked: Asked, weights: NDArray[Any] | None = None) -> Relevance:
+    """Return what the members of an ensemble believe together: a joint distribution, if asked for and to be had."""
+    pool: Pool = mixture if asked.joint and ensemble.supports_joint else mean
+    ask = partial(ensemble._believed, ensemble._features(X), asked.observed)
+    mass = None if weights is None else weights.astype(np.float64)
+    return Beliefs(ask, mass, once=True).distribution(Decision(Hamming(), Pooled(pool), Independent()))

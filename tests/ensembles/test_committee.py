@@ -1,0 +1,157 @@
+"""A committee: ensembles of different kinds, weighed by what they are worth on what they have not seen."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from comitia import (
+    CommitteeClassifier,
+    EBRClassifier,
+    ECCClassifier,
+    EMODTClassifier,
+    Seen,
+    SubsetZeroOne,
+    decide,
+    load,
+    mixture,
+    save,
+)
+from comitia.ensembles._weights import forward_selection
+
+X, Y = make_multilabel_classification(n_samples=220, n_features=8, n_classes=4, random_state=3)
+NEW, TRUTH = X[160:], Y[160:]
+X, Y = X[:160], Y[:160]
+MEMBERS = [
+    ("trees", EMODTClassifier(12)),
+    ("lines", EBRClassifier(n_estimators=9)),
+    ("chains", ECCClassifier(n_estimators=9, chain_method="joint")),
+]
+
+
+@pytest.fixture(scope="module")
+def committee():
+    return CommitteeClassifier(MEMBERS, random_state=0).fit(X, Y)
+
+
+def test_the_belief_is_the_weighted_mean_of_what_the_ensembles_believe(committee):
+    assert list(committee.weights_) == ["trees", "lines", "chains"]
+    assert sum(committee.weights_.values()) == pytest.approx(1)
+    members = committee.named_members_
+    pooled = sum(weight * members[name].predict_proba(NEW) for name, weight in committee.weights_.items())
+    np.testing.assert_allclose(committee.predict_proba(NEW), pooled, atol=1e-12)
+
+
+def test_members_are_fitted_on_the_same_draws_and_each_as_it_would_be_alone(committee):
+    masks = [member.oob_mask_ for member in committee.named_members_.values()]
+    np.testing.assert_array_equal(masks[0][:9], masks[1])
+    np.testing.assert_array_equal(masks[1], masks[2])
+    seed = committee.named_members_["trees"].random_state
+    alone = EMODTClassifier(12, random_state=seed).fit(X, Y)
+    np.testing.assert_array_equal(committee.named_members_["trees"].predict_proba(NEW), alone.predict_proba(NEW))
+
+
+def test_predictions_are_the_decisions_of_its_members(committee):
+    weights = list(committee.weights_.values())
+    for loss in ("hamming", "subset01", "f1"):
+        for aggregation in ("gmv", "ctp", "ptc-mode", "ptc-mbr"):
+            committee.set_params(loss=loss, aggregation=aggregation)
+            expected = decide(list(committee.predict_members(NEW)), loss, aggregation, weights=weights)
+            np.testing.assert_array_equal(committee.predict(NEW), expected)
+    committee.set_params(loss="hamming", aggregation="oob")
+
+
+def test_joint_beliefs_are_mixed_and_marginals_are_read_over_what_was_seen(committee):
+    trees, lines, chains = committee.named_members_.values()
+    reading = Seen(0.5)
+    beliefs = [
+        mixture(list(trees.predict_members(NEW, joint=True))),
+        reading(next(iter(committee.members_.relevances(NEW, _asked(committee)[1])))),
+    ]
+    assert beliefs[0].n_labels == 4
+    committee.set_params(loss="subset01", aggregation="ctp-joint", reading=reading)
+    asked = [reading(belief) for belief in committee.members_.relevances(NEW, _asked(committee)[0])]
+    expected = SubsetZeroOne().minimise(mixture(asked, list(committee.weights_.values())))
+    np.testing.assert_array_equal(committee.predict(NEW), expected)
+    committee.set_params(loss="hamming", aggregation="oob", reading="auto")
+    assert lines.supports_joint is False
+    assert chains.supports_joint
+
+
+def _asked(committee):
+    from comitia.ensembles._crews import Asked
+
+    return Asked(True, committee.observed_), Asked(False, committee.observed_)
+
+
+def test_what_is_out_of_bag_is_judged_by_members_that_have_not_seen_it(committee):
+    members = committee.named_members_
+    pooled = sum(weight * members[name].oob_proba_ for name, weight in committee.weights_.items())
+    judged = np.isfinite(pooled).all(axis=1)
+    np.testing.assert_allclose(committee.oob_proba_[judged], pooled[judged], atol=1e-12)
+    assert set(committee.oob_table_) == {"hamming", "subset01", "f1", "jaccard"}
+    assert "ctp-joint · seen 0.3" in committee.oob_table_["f1"]
+    graded = ((committee.oob_proba_[judged] > 0.5) != Y[judged]).mean()
+    assert committee.oob_table_["hamming"]["gmv"] == pytest.approx(graded)
+    assert committee.oob_log_losses_["committee"] <= min(committee.oob_log_losses_.values()) + 1e-9
+
+
+def test_any_loss_works_without_a_refit_and_jobs_change_nothing(committee):
+    other = clone(committee).set_params(n_jobs=2).fit(X, Y)
+    assert other.weights_ == committee.weights_
+    for loss in ("subset01", "f1", "jaccard", "hamming"):
+        predicted = committee.set_params(loss=loss).predict(NEW)
+        np.testing.assert_array_equal(other.set_params(loss=loss).predict(NEW), predicted)
+
+
+def test_any_classifier_can_be_a_member_and_is_bagged():
+    members = [("bayes", MultiOutputClassifier(GaussianNB())), ("trees", EMODTClassifier(10))]
+    fitted = CommitteeClassifier(members, loss="f1", random_state=0).fit(X, Y)
+    assert len(fitted.named_members_["bayes"].members_) == 10
+    assert fitted.predict(NEW).shape == TRUTH.shape
+    assert fitted.set_params(trees__n_estimators=11).get_params()["trees__n_estimators"] == 11
+
+
+def test_a_committee_chooses_its_members_by_the_size_and_kind_of_the_data():
+    names = [name for name, _ in CommitteeClassifier().default_members(X, Y)]
+    assert names == ["trees", "random trees", "boosted trees", "lines", "chains"]
+    wide = csr_array((3, 30_000))
+    assert [name for name, _ in CommitteeClassifier().default_members(wide, Y)] == ["lines", "chains"]
+    many = np.zeros((3, 500), np.int8)
+    assert "chains" not in [name for name, _ in CommitteeClassifier().default_members(X, many)]
+
+
+def test_a_saved_committee_predicts_what_it_did(committee, tmp_path):
+    pytest.importorskip("skops")
+    save(committee, tmp_path / "model.skops")
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict(NEW), committee.predict(NEW))
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ("best", "members must be 'auto' or a list"),
+        ([], "at least one"),
+        ([("a", CommitteeClassifier())], "out-of-bag beliefs"),
+        ([("a", EMODTClassifier()), ("a", EMODTClassifier())], "not unique"),
+    ],
+)
+def test_members_that_cannot_be_are_refused(members, message):
+    with pytest.raises(ValueError, match=message):
+        CommitteeClassifier(members).fit(X, Y)
+
+
+def test_weights_favour_what_is_right_and_stay_near_to_equal_on_little_data():
+    rng = np.random.default_rng(0)
+    truth = (rng.random((2000, 3)) < 0.4).astype(np.int8)
+    good, noise = np.where(truth, 0.85, 0.15), rng.random(truth.shape)
+    many = forward_selection(np.stack([good, noise]), truth, np.ones(2000))
+    few = forward_selection(np.stack([good, noise])[:, :20], truth[:20], np.ones(20))
+    assert many.weights[0] > 0.9
+    assert 0.5 < few.weights[0] < many.weights[0]
+    assert many.together < many.alone[1]
+    weighted = forward_selection(np.stack([good, noise]), truth, np.arange(2000.0))
+    assert weighted.weights.sum() == pytest.approx(1)
