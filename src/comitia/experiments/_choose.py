@@ -64,7 +64,13 @@ def choose(
     if not isinstance(seed, Integral):  # all candidates draw the same samples
         seed = check_random_state(seed).randint(2**31 - 1)
     trial = clone(ensemble).set_params(
-        n_estimators=MEMBERS, oob_score=True, loss="subset01", aggregation="ptc-mode", random_state=seed
+        n_estimators=MEMBERS,
+        oob_score=True,
+        loss="subset01",
+        aggregation="ptc-mode",
+        # What is chosen is how members are fitted, so they are judged by their beliefs alone.
+        reading="independent",
+        random_state=seed,
     )
     grid: list[dict[str, Any]] = list(ParameterGrid({name: list(values) for name, values in candidates.items()}))
     with warnings.catch_warnings():

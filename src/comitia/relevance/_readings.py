@@ -86,12 +86,14 @@ class Seen(Reading):
     over the labelsets that occurred.  A belief that has these labelsets by itself, as chains do, is weighed by
     count(y)^a alone.  Time and memory follow the labelsets that can matter for an instance, not all of them; those that
     are left out have together a probability of at most 10⁻³, which is also the most that a decision for a loss in
-    [0, 1] can lose by it.
+    [0, 1] can lose by it, unless there are more than ``at_most`` left.
 
     Parameters
     ----------
     power : float, default=0.3
         The power a of the counts: 0 takes all labelsets as alike, 1 weighs them as they occurred.
+    at_most : int, default=256
+        Most labelsets that an instance keeps, the likeliest.
 
     Examples
     --------
@@ -105,10 +107,13 @@ class Seen(Reading):
     joint: ClassVar[bool] = True
 
     power: float = 0.3
+    at_most: int = 256
 
     def __post_init__(self) -> None:
         if not 0 <= self.power <= 1:
             raise ComitiaError(f"power must lie in [0, 1]; got {self.power}.")
+        if self.at_most < 1:
+            raise ComitiaError(f"at_most must be positive; got {self.at_most}.")
 
     def __call__(self, belief: Relevance) -> Relevance:
         if isinstance(belief, LabelSets) and belief.flat and belief.observed is not None:
@@ -124,7 +129,14 @@ class Seen(Reading):
                 " Marginals(p, Observed.of(Y))."
             )
         weights = seen_label_sets(
-            belief.p, known.table, known.counts, self.power, own=known.own, own_weight=known.own_weight, trie=known.trie
+            belief.p,
+            known.table,
+            known.counts,
+            self.power,
+            own=known.own,
+            own_weight=known.own_weight,
+            at_most=self.at_most,
+            trie=known.trie,
         )
         return LabelSets.unchecked(table=known.table, weights=weights, total=1.0, observed=known)
 
