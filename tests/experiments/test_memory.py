@@ -213,7 +213,7 @@ def test_data_is_read_once_and_hashed_once(plan, joint, monkeypatch, tmp_path):
     from comitia.experiments import _provenance
 
     counts = {"read": 0, "hashed": 0}
-    load, checksum = DataSource.load, _provenance._checksum
+    load, checksum = DataSource.load, _provenance.checksum
 
     def counted_load(self, data_home=None):
         counts["read"] += 1
@@ -224,7 +224,7 @@ def test_data_is_read_once_and_hashed_once(plan, joint, monkeypatch, tmp_path):
         return checksum(dataset)
 
     monkeypatch.setattr(DataSource, "load", counted_load)
-    monkeypatch.setattr(_provenance, "_checksum", counted_checksum)
+    monkeypatch.setattr(_provenance, "checksum", counted_checksum)
     run_plan(plan, tmp_path, n_jobs=1)
     assert counts == {"read": 1, "hashed": 1}
     run_plan(plan, data={"joint": joint}, n_jobs=1)

@@ -1,6 +1,7 @@
 """Experiments: a plan in, rows of results out, resumable and the same however often they are interrupted."""
 
 from comitia._rows import Row
+from comitia.experiments._engines import ClusterError
 from comitia.experiments._lock import StoreError
 from comitia.experiments._memory import Memory
 from comitia.experiments._plan import (
@@ -24,6 +25,7 @@ __all__ = [
     "EXAMPLES",
     "LOSS_NAMES",
     "Cell",
+    "ClusterError",
     "DataSource",
     "EnsembleSetting",
     "Memory",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,16 @@ from comitia._rows import Row
 from comitia.datasets import Dataset, MultilabelStratifiedKFold
 from comitia.experiments._choose import choose
 from comitia.experiments._plan import Cell, Plan
-from comitia.experiments._provenance import now, versions
+from comitia.experiments._provenance import checksum, now, versions, worker
 from comitia.experiments._score import Way, losses_of
 from comitia.experiments._settings import CHOSEN_BY_OOB, OF_ONE_MEMBER, OWN
 from comitia.losses import get_loss
 
 DIGITS = "seven-segment"
 """The example whose predictions can be drawn."""
+
+_ARRIVED: set[str] = set()
+"""Checksums of data that came to this process as it was sent: it is looked at once."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,18 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
         "versions": versions(),
     }
     return Computed(seconds, rows, provenance, digits)
+
+
+def compute_sent(plan: Plan, threads: int, cell: Cell, sent: tuple[Dataset, str]) -> Computed:
+    """Compute a cell on another machine, from data that came with its checksum; say who computed it."""
+    data, expected = sent
+    if expected not in _ARRIVED:
+        if (arrived := checksum(data)) != expected:
+            changed = f"dataset {cell.dataset!r} was changed on its way: expected checksum {expected}; got {arrived}."
+            return Computed(0.0, error=plain_error(ComitiaError(changed)))
+        _ARRIVED.add(expected)
+    computed = compute_cell(plan, threads, cell, data)
+    return replace(computed, provenance={**computed.provenance, **worker()})
 
 
 def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -> tuple[Any, NDArray[np.intp]]:

@@ -1,15 +1,18 @@
-"""Where work is done: in this process or in several, with no more threads than cores, whatever becomes of a process."""
+"""Where work is done: here, in processes or on a cluster, with no more threads than cores, whatever dies of it."""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing.resource_tracker
 import os
+import re
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
 import numba
 from joblib import Parallel, delayed, parallel_config
@@ -26,6 +29,10 @@ Result = TypeVar("Result")
 
 class CrashError(RuntimeError):
     """A process ended while it worked on an item; most often the system has killed it for want of memory."""
+
+
+class ClusterError(ComitiaError):
+    """A cluster cannot be reached, cannot be used, or was lost; what is finished is kept."""
 
 
 class Engine(Protocol):
@@ -64,6 +71,76 @@ def local_engine(cores: int, items: int) -> Engine:
     """So many cores of this machine for so many items: processes, with several threads each where items are few."""
     jobs = max(1, min(cores, items))
     return ThisProcess(cores) if jobs == 1 else Processes(jobs, cores // jobs)
+
+
+class Cluster(Engine, Protocol):
+    """An engine of other machines."""
+
+    def everywhere(self, ask: Callable[[], Result]) -> dict[str, Result | Exception]:
+        """Ask every worker that is there now; return answers, and errors of those that have none, by address."""
+
+
+def cluster_engine(cluster: Any, at_most: int | None = None) -> Cluster:
+    """The engine of a cluster.
+
+    Parameters
+    ----------
+    cluster : str, path or object
+        Of Dask an address (``tcp://``, ``tls://`` and the like), a scheduler file, a `distributed.Client` or what one
+        can be made of, such as a `LocalCluster`; of Ray an address that starts with ``ray://``, or ``"ray"`` for the
+        cluster that the environment names or this process has joined.
+    at_most : int, optional
+        How many items may be worked on at the same time; as many as the cluster has room for by default.
+
+    Raises
+    ------
+    ClusterError
+        Where it cannot be reached, or what it needs is not installed.
+    """
+    name = str(cluster) if isinstance(cluster, str | Path) else None
+    if name is not None and (name == "ray" or name.startswith("ray://")):
+        from comitia.experiments._ray import RayWorkers
+
+        return RayWorkers(name, at_most)
+    if name is None and not (hasattr(cluster, "submit") or hasattr(cluster, "scheduler_address")):
+        raise ClusterError(f"cluster must be an address, a scheduler file or a Dask client; got {cluster!r}.")
+    if name is not None and not re.match(r"[a-z]+://", name) and not Path(name).is_file():
+        raise ClusterError(
+            f"cluster must be tcp://HOST:PORT or tls://HOST:PORT or the path of a scheduler file (Dask), "
+            f"ray://HOST:PORT or ray (Ray); got {name!r}, which is no file."
+        )
+    from comitia.experiments._dask import DaskWorkers
+
+    return DaskWorkers(cluster if name is None else name, at_most)
+
+
+RETRIES = 3
+"""How often an item is tried again that was lost with its worker."""
+
+
+class Tries(Generic[Item]):
+    """Items that wait for a worker, in their order; one that was lost goes to the end, so that others come first."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self.waiting = deque(items)
+        self._losses: Counter[Item] = Counter()
+
+    def lost(self, item: Item, deaths: int = 1) -> CrashError | None:
+        """Take note that workers died of an item: it waits again, or it has had its tries and there is an error."""
+        self._losses[item] += deaths
+        if self._losses[item] > RETRIES:
+            return CrashError(
+                f"{self._losses[item]} workers ended while they worked on this; the system may have killed them "
+                "for want of memory"
+            )
+        self.waiting.append(item)
+        return None
+
+
+def work_there(threads: int, work: Callable[[Item, Any], Result], item: Item, needed: Any) -> Result:
+    """Work on an item in a worker of a cluster, whose limits on threads are somebody else's."""
+    with _threads(threads):
+        return work(item, needed)
 
 
 @dataclass

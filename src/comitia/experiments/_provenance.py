@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from scipy.sparse import issparse
 
 from comitia._version import __version__
 from comitia.datasets import Dataset
+from comitia.learners import fit_logistic, grow_trees
+from comitia.learners._logistic import one_blas_thread
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
 
@@ -39,6 +43,37 @@ def machine() -> dict[str, Any]:
         "system": platform.system(),
         **({"memory_gib": round(memory / 2**30, 1)} if (memory := _memory()) else {}),
     }
+
+
+@lru_cache(maxsize=1)
+def rounding() -> str:
+    """How this machine rounds: a checksum of small fixed computations.
+
+    Linear algebra picks its kernels, and compiled loops their instructions, by the processor: the same versions may
+    give other last bits on another machine.  Names of processors do not tell, so it is tried: a logistic regression in
+    both precisions, products with long sums, and a tree.
+
+    Examples
+    --------
+    >>> rounding() == rounding(), len(rounding())
+    (True, 16)
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 40))
+    Y = (X[:, :3] + rng.normal(size=(600, 3)) > 0).astype(np.int8)
+    fit = fit_logistic(X, Y, n_jobs=1)
+    (tree,) = grow_trees(X, Y, seeds=[0], n_jobs=1)
+    with one_blas_thread():
+        products = [long @ long.T for long in (X.reshape(10, -1), X.reshape(10, -1).astype(np.float32))]
+    digest = hashlib.sha256()
+    for array in (fit.coef, fit.intercept, tree.apply(X), tree.leaf_marginals().toarray(), *products):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def worker() -> dict[str, Any]:
+    """Which process computes, by a name that tells nothing of whose it is, on what, and how that rounds."""
+    return {"worker": _name_of_process(os.getpid()), "processor": _processor(), "rounding": rounding()}
 
 
 def now() -> str:
@@ -68,11 +103,12 @@ def describe(dataset: Dataset, name: str) -> dict[str, Any]:
         else dataset.n_features,
         "label_names": list(dataset.label_names),
         "label_frequencies": dataset.Y.mean(axis=0).tolist(),
-        "checksum": _checksum(dataset),
+        "checksum": checksum(dataset),
     }
 
 
-def _checksum(dataset: Dataset) -> str:
+def checksum(dataset: Dataset) -> str:
+    """A checksum of every value of a dataset, and of its names."""
     digest = hashlib.sha256(repr((dataset.feature_names, dataset.label_names)).encode())
     for array in _arrays(dataset):
         digest.update(repr((array.dtype.str, array.shape)).encode())
@@ -95,6 +131,12 @@ def _arrays(dataset: Dataset) -> Iterator[np.ndarray]:
         yield X
 
 
+@lru_cache(maxsize=1)
+def _name_of_process(_: int) -> str:
+    return uuid.uuid4().hex[:8]
+
+
+@lru_cache(maxsize=1)
 def _processor() -> str:
     information = Path("/proc/cpuinfo")
     if information.is_file():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from comitia._errors import ComitiaError
 from comitia._interrupts import one_interrupt
 from comitia._names import unknown
 from comitia.datasets import Dataset
-from comitia.experiments._cell import Computed, compute_cell, fit_cell, plain_error
-from comitia.experiments._engines import CrashError, local_engine
+from comitia.experiments._agreement import Agreement, about
+from comitia.experiments._cell import Computed, compute_cell, compute_sent, fit_cell, plain_error
+from comitia.experiments._engines import CrashError, Engine, cluster_engine, local_engine
 from comitia.experiments._estimate import Estimate
 from comitia.experiments._memory import Memory, Records
 from comitia.experiments._plan import Cell, Plan
-from comitia.experiments._provenance import describe, machine, now, versions
+from comitia.experiments._provenance import describe, machine, now, versions, worker
 from comitia.experiments._store import Store
 
 
@@ -113,6 +115,14 @@ class Summary:
         """What finished cells were warned of; those that were not are left out."""
         return {cell: kept["warnings"] for cell, kept in self.cells.items() if kept["warnings"]}
 
+    @property
+    def roundings(self) -> dict[str, int]:
+        """How many finished cells were computed by machines that round in each way, where it is known.
+
+        More than one: the last digits of results depend on which machine computed a cell.
+        """
+        return dict(Counter(kept["rounding"] for kept in self.cells.values() if "rounding" in kept))
+
     @cached_property
     def digits(self) -> dict[str, Any] | None:
         """Handwritten digits and what the aggregations make of them, where the example is in the plan."""
@@ -129,6 +139,8 @@ def run_plan(
     data_home: str | Path | None = None,
     command: str = "",
     on_progress: Callable[[Progress], None] | None = None,
+    cluster: Any = None,
+    same_bits: bool = False,
 ) -> Summary:
     """Compute the cells of a plan that its folder does not have yet.
 
@@ -147,18 +159,30 @@ def run_plan(
         Some of the plan's cells, see `Plan.select`; all by default.
     n_jobs : int, optional
         Number of cores to use, never more than there are; all by default.  So many cells are computed at the same
-        time, and where there are fewer cells, each uses several cores.
+        time, and where there are fewer cells, each uses several cores.  With a cluster, the number of cells at the
+        same time; as many as it has room for by default.
     data_home : path, optional
         Folder with the datasets of the catalogue, see `comitia.datasets.fetch_dataset`.
     command : str
         Kept with the results: what was typed to get them.
     on_progress : callable, optional
         Called at the start and whenever a cell has ended.
+    cluster : str, path or distributed.Client, optional
+        Compute on other machines.  Of Dask an address (``tcp://``, ``tls://``), a scheduler file or a live client; of
+        Ray an address (``ray://``), or ``"ray"`` for the cluster that this process has joined or ``RAY_ADDRESS`` names.
+        This process alone reads data and writes results: workers need neither, but the same versions.  A cell whose
+        worker dies is tried again elsewhere, three times at most.
+    same_bits : bool
+        Refuse to mix cells of machines that round differently; otherwise that is warned of, where there is a cluster,
+        and every cell says how its machine rounds.
 
     Raises
     ------
     StoreError
         When the folder has results of another plan or of other data, or another process is running it.
+    ClusterError
+        When the cluster cannot be reached or was lost, or its workers have other versions.  What is finished is kept:
+        the same call goes on from there.
 
     Examples
     --------
@@ -169,7 +193,7 @@ def run_plan(
     >>> found.computed, found.rows[0]["loss"], found.rows[0]["n_test"]
     (2, 'hamming', 100)
     """
-    cores = _cores(n_jobs)
+    cores = _cores(n_jobs, cluster)
     known = [source.name for source in plan.datasets]
     for name in data or ():
         if name not in known:
@@ -177,7 +201,7 @@ def run_plan(
     wanted = list(plan.cells() if cells is None else cells)
     where = contextlib.nullcontext(Memory(plan)) if folder is None else Store.taken(folder, plan)
     with one_interrupt(), where as store:
-        run = _Run(store, wanted, cores, command, on_progress or _quiet)
+        run = _Run(store, wanted, cores, command, on_progress or _quiet, cluster, same_bits)
         return run.to_its_end(data or {}, data_home)
 
 
@@ -185,9 +209,17 @@ class _Run:
     """One start of the runner: it alone reads data and keeps what comes out."""
 
     def __init__(
-        self, store: Records, wanted: list[Cell], cores: int, command: str, report: Callable[[Progress], None]
+        self,
+        store: Records,
+        wanted: list[Cell],
+        cores: int | None,
+        command: str,
+        report: Callable[[Progress], None],
+        cluster: Any,
+        same_bits: bool,
     ) -> None:
         self.started = time.monotonic()
+        self.cluster, self.same_bits = cluster, same_bits
         self.store, self.wanted, self.cores, self.report = store, wanted, cores, report
         self.estimate = Estimate(store.plan)
         self.failures: list[dict[str, Any]] = []
@@ -253,16 +285,55 @@ class _Run:
         """Compute cells, the largest first so that none is waited for at the end."""
         if not cells:
             return
-        engine = local_engine(self.cores, len(cells))
-        ready = self.estimate.largest_first(cells)
-        self.estimate.expect(ready, engine.slots)
-        work = partial(compute_cell, self.store.plan, engine.threads)
-        engine.start(data)
+        engine = self._engine(len(cells))
         try:
-            for cell, result in engine.outcomes(work, {cell: cell.dataset for cell in ready}):
-                yield cell, Computed(0.0, error=plain_error(result)) if isinstance(result, CrashError) else result
+            shared, work = self._handed(data), compute_cell if self.cluster is None else compute_sent
+            ready = self.estimate.largest_first(cells)
+            self.estimate.expect(ready, engine.slots)
+            engine.start(shared)
+            bound = partial(work, self.store.plan, engine.threads)
+            for cell, result in engine.outcomes(bound, {cell: cell.dataset for cell in ready}):
+                yield cell, self._checked(result)
         finally:
             engine.close()
+
+    def _engine(self, cells: int) -> Engine:
+        """Find who computes; where it matters, make sure that they agree."""
+        kept: Iterable[Cell] = ()
+        if self.cluster is not None or self.same_bits:
+            kept = filter(self.store.finished, self.wanted)
+        self.agreement = Agreement((self.store.cell_provenance(cell).get("rounding") for cell in kept), self.same_bits)
+        if self.cluster is None:
+            if self.same_bits:
+                self.agreement.check({"here": about()})
+            return local_engine(self.cores or 1, cells)
+        engine = cluster_engine(self.cluster, self.cores)
+        try:
+            self.session["workers"] = self.agreement.check(engine.everywhere(about))
+        except BaseException:
+            engine.close()
+            raise
+        self.session["n_jobs"] = engine.slots
+        return engine
+
+    def _handed(self, data: Mapping[str, Dataset]) -> Mapping[str, Any]:
+        """Data as workers are handed it: to other machines with a checksum."""
+        if self.cluster is None:
+            return data
+        checksums = {described["name"]: described["checksum"] for described in self.store.datasets()}
+        return {name: (given, checksums[name]) for name, given in data.items()}
+
+    def _checked(self, result: Computed | CrashError) -> Computed:
+        if isinstance(result, CrashError):
+            return Computed(0.0, error=plain_error(result))
+        if result.error is None and self.cluster is not None:
+            # Again: a worker may have come after all were asked.
+            self.agreement.note(result.provenance["rounding"])
+            if result.provenance["versions"] != versions():
+                self.agreement.check({result.provenance["worker"]: {**about(), **result.provenance}})
+        elif result.error is None and self.same_bits:
+            result = replace(result, provenance={**result.provenance, **worker()})
+        return result
 
     def _ended(self, cell: Cell, result: Computed) -> None:
         """Keep what became of a cell, and tell."""
@@ -292,13 +363,14 @@ def _quiet(progress: Progress) -> None:
     """Say nothing."""
 
 
-def _cores(n_jobs: int | None) -> int:
-    available = int(joblib.cpu_count())
+def _cores(n_jobs: int | None, cluster: Any) -> int | None:
+    """How many cores may be used; None for all of a cluster."""
+    available = None if cluster is not None else int(joblib.cpu_count())
     if n_jobs is None or n_jobs == -1:
         return available
     if n_jobs < 1:
-        raise ComitiaError(f"n_jobs is {n_jobs}: expected a number of cores from 1, or None for all {available}")
-    return min(n_jobs, available)
+        raise ComitiaError(f"n_jobs is {n_jobs}: expected a number of cores from 1, or None for all")
+    return n_jobs if available is None else min(n_jobs, available)
 
 
 __all__ = ["Progress", "Summary", "fit_cell", "run_plan"]

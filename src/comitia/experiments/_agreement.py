@@ -1,0 +1,66 @@
+"""Whether those who compute agree: the same versions, and the same rounding."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from comitia.experiments._engines import ClusterError
+from comitia.experiments._provenance import machine, rounding, versions
+
+
+class Agreement:
+    """Who computes one run.  Other versions are refused; other rounding is warned of, or refused as well.
+
+    Parameters
+    ----------
+    kept : iterable of str or None
+        How those rounded who computed what is finished; None where it is not known.
+    same_bits : bool
+        Whether rounding that differs is refused.
+    """
+
+    def __init__(self, kept: Iterable[str | None], same_bits: bool) -> None:
+        self._kinds = {kind for kind in kept if kind is not None}
+        self._same_bits = same_bits
+
+    def check(self, answers: Mapping[str, dict[str, Any] | Exception]) -> list[dict[str, Any]]:
+        """Compare what workers say of themselves, see `about`; return what may be kept of it, without addresses."""
+        here, differ, found = versions(), [], []
+        for address, answer in answers.items():
+            if isinstance(answer, OSError):
+                continue  # it died in the meantime
+            if isinstance(answer, Exception):
+                raise ClusterError(f"worker {address} cannot compute cells: {type(answer).__name__}: {answer}")
+            differ += [
+                f"{address} has {name} {version} (here {here.get(name)})"
+                for name, version in answer["versions"].items()
+                if version != here.get(name)
+            ]
+            found.append({**answer["machine"], "rounding": answer["rounding"]})
+        if differ:
+            raise ClusterError("workers must have the versions of this machine; " + ", ".join(differ) + ".")
+        for answer in found:
+            self.note(answer["rounding"])
+        return found
+
+    def note(self, kind: str) -> None:
+        """Take note of how somebody rounds."""
+        if kind in self._kinds:
+            return
+        before, self._kinds = self._kinds, self._kinds | {kind}
+        if not before:
+            return
+        differs = (
+            f"machines that compute this run round differently ({', '.join(sorted(self._kinds))}): the last digits of "
+            "results depend on which of them computed a cell"
+        )
+        if self._same_bits:
+            raise ClusterError(f"{differs}, and same_bits refuses that; what is finished is kept.")
+        warnings.warn(f"{differs}; every cell says which it was, and same_bits refuses it.", stacklevel=2)
+
+
+def about() -> dict[str, Any]:
+    """What a worker says of itself."""
+    return {"versions": versions(), "machine": machine(), "rounding": rounding()}

@@ -1,0 +1,192 @@
+"""Work on a cluster of Dask: each worker has one item at a time, so that it is known which one a dead worker had."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic
+
+from comitia.experiments._engines import ClusterError, CrashError, Item, Result, Tries, work_there
+
+try:
+    from distributed import Client
+    from distributed.scheduler import KilledWorker
+except ImportError as error:
+    raise ClusterError(f"a cluster of Dask needs comitia[dask]: {error}") from error
+
+_LOOK_SECONDS = 0.5
+"""How often the scheduler is asked which workers there are: nobody is told when one dies."""
+
+_FETCH_SECONDS = 2.0
+"""How long a result is waited for before its worker is looked after."""
+
+_PATIENCE_SECONDS = 600
+"""How long a worker is waited for where there is none: a queue may have to start it."""
+
+
+@dataclass(frozen=True)
+class _Begun(Generic[Item]):
+    item: Item
+    worker: str
+    future: Any
+
+
+class _LostError(Exception):
+    """A worker is gone, or what it had; ``deaths`` of workers are the item's doing."""
+
+    def __init__(self, deaths: int) -> None:
+        self.deaths = deaths
+
+
+class DaskWorkers:
+    """The workers of a scheduler, also those that come later, with as many threads an item as each of them has.
+
+    Parameters
+    ----------
+    cluster : str or object
+        Address, path of a scheduler file, `distributed.Client`, or what a client can be made of.
+    at_most : int, optional
+        How many workers are used at the same time.
+    """
+
+    def __init__(self, cluster: Any, at_most: int | None = None) -> None:
+        self._own = not hasattr(cluster, "submit")
+        try:
+            self._client = _connected(cluster) if self._own else cluster
+            self._client.wait_for_workers(1, timeout=_PATIENCE_SECONDS)
+        except (OSError, TimeoutError, ValueError) as error:
+            self.close()
+            raise ClusterError(f"the cluster {cluster} cannot be reached, or has no workers: {error}") from error
+        self._at_most = at_most or 10**6
+        self._last_seen = time.monotonic()
+        threads = self._threads_of_workers()
+        self.slots = min(len(threads), self._at_most)
+        self.threads = min(threads.values())
+        self._shared: Mapping[str, Any] = {}
+        self._sent: dict[str, Any] = {}
+        self._running: dict[str, _Begun[Any]] = {}
+
+    def start(self, shared: Mapping[str, Any]) -> None:
+        self._shared, self._sent = shared, {}
+
+    def everywhere(self, ask: Callable[[], Result]) -> dict[str, Result | Exception]:
+        async def aside() -> Result:
+            # Not in the worker's own loop: it would be taken for dead while functions are compiled.
+            return await asyncio.to_thread(ask)
+
+        found: dict[str, Result | Exception] = self._client.run(aside, on_error="return")
+        return found
+
+    def outcomes(
+        self, work: Callable[[Item, Any], Result], items: Mapping[Item, str]
+    ) -> Iterator[tuple[Item, Result | CrashError]]:
+        tries, ended = Tries(items), queue.SimpleQueue[str]()
+        workers, looked = self._threads_of_workers(), time.monotonic()
+        while tries.waiting or self._running:
+            for worker in workers:
+                if tries.waiting and worker not in self._running and len(self._running) < self._at_most:
+                    item = tries.waiting.popleft()
+                    self._running[worker] = self._begin(work, item, items[item], worker, ended)
+            with contextlib.suppress(queue.Empty):
+                worker = ended.get(timeout=_LOOK_SECONDS)
+                if (begun := self._running.get(worker)) and begun.future.done():
+                    try:
+                        result: Result | CrashError | None = self._fetched(begun)
+                    except _LostError as lost:
+                        result, looked = tries.lost(begun.item, lost.deaths), 0.0
+                    self._forget(worker)
+                    if result is not None:
+                        yield begun.item, result
+            if time.monotonic() - looked > _LOOK_SECONDS:
+                workers, looked = self._threads_of_workers(), time.monotonic()
+                for worker in [worker for worker in self._running if worker not in workers]:
+                    begun = self._forget(worker)
+                    if crash := tries.lost(begun.item):
+                        yield begun.item, crash
+
+    def close(self) -> None:
+        for worker in list(getattr(self, "_running", ())):
+            self._forget(worker)
+        self._shared, self._sent = {}, {}
+        if self._own and hasattr(self, "_client"):
+            self._client.close()
+
+    def _begin(
+        self, work: Callable[[Item, Any], Result], item: Item, needed: str, worker: str, ended: queue.SimpleQueue[str]
+    ) -> _Begun[Item]:
+        # Tied to one worker: when that dies nobody else is given the item but by us, who count.
+        future = self._client.submit(
+            work_there,
+            self.threads,
+            work,
+            item,
+            self._placed(needed),
+            key=f"comitia-{uuid.uuid4().hex}",
+            workers=[worker],
+            allow_other_workers=False,
+            pure=False,
+        )
+        future.add_done_callback(lambda _: ended.put(worker))
+        return _Begun(item, worker, future)
+
+    def _placed(self, name: str) -> Any:
+        """What is shared, on all workers of now; others get it from them.  Sent again where all who had it are gone."""
+        while name not in self._sent or self._sent[name].status != "finished":
+            try:
+                (self._sent[name],) = self._client.scatter([self._shared[name]], broadcast=True, hash=False)
+            except (OSError, TimeoutError, KeyError, CancelledError):
+                # A worker died in the middle of it; the next look at the scheduler tells whether it is still there.
+                self._threads_of_workers()
+        return self._sent[name]
+
+    def _fetched(self, begun: _Begun[Item]) -> Any:
+        """The result, if it can still be had: it is on its worker until now."""
+        while True:
+            try:
+                return begun.future.result(timeout=_FETCH_SECONDS)
+            except KilledWorker as error:
+                raise _LostError(1 + error.allowed_failures) from error
+            except CancelledError as error:
+                raise _LostError(begun.worker not in self._threads_of_workers()) from error
+            except TimeoutError as error:
+                if begun.worker not in self._threads_of_workers():
+                    raise _LostError(1) from error
+            except Exception as error:
+                raise ClusterError(f"work could not be handed to a worker: {type(error).__name__}: {error}") from error
+
+    def _forget(self, worker: str) -> _Begun[Any]:
+        """Let go of an item, or a worker's death would have its result made again."""
+        begun = self._running.pop(worker)
+        with contextlib.suppress(Exception):
+            begun.future.cancel(force=True)
+        return begun
+
+    def _threads_of_workers(self) -> dict[str, int]:
+        try:
+            found: dict[str, int] = self._client.nthreads()
+        except Exception as error:
+            raise ClusterError(
+                "the scheduler of the cluster is lost; what is finished is kept, and the same command goes on from "
+                f"there when there is one again ({type(error).__name__}: {error})."
+            ) from error
+        if found:
+            self._last_seen = time.monotonic()
+        elif time.monotonic() - self._last_seen > _PATIENCE_SECONDS:
+            raise ClusterError(
+                f"the cluster has had no worker for {_PATIENCE_SECONDS} s; what is finished is kept, and the same "
+                "command goes on from there."
+            )
+        return found
+
+
+def _connected(cluster: Any) -> Any:
+    if isinstance(cluster, str) and Path(cluster).is_file():
+        return Client(scheduler_file=cluster, set_as_default=False)
+    return Client(cluster, set_as_default=False)

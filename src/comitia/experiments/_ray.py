@@ -1,0 +1,112 @@
+"""Work on a cluster of Ray: tasks that Ray does not repeat, because it would do so without end for want of memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from comitia.experiments._engines import ClusterError, CrashError, Item, Result, Tries, work_there
+
+try:
+    import ray
+    from ray.exceptions import RayError, RaySystemError, RayTaskError, RuntimeEnvSetupError
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+except ImportError as error:
+    raise ClusterError(f"a cluster of Ray needs comitia[ray]: {error}") from error
+
+_IN_FLIGHT = 1000
+"""How many items Ray is told of: more than there is room for, so that it can start machines for them."""
+
+_ASK_SECONDS = 300
+
+
+class RayWorkers:
+    """The processors of a cluster of Ray, one an item.
+
+    Parameters
+    ----------
+    address : str
+        ``ray://HOST:PORT``, or ``ray`` for the cluster that this process has joined or ``RAY_ADDRESS`` names, and
+        otherwise the one on this machine.
+    at_most : int, optional
+        How many items may be in the hands of Ray at the same time.
+    """
+
+    threads = 1
+
+    def __init__(self, address: str, at_most: int | None = None) -> None:
+        self._own = not ray.is_initialized()
+        if self._own:
+            given = os.environ.get("RAY_ADDRESS", "auto") if address == "ray" else address
+            try:
+                ray.init(given, log_to_driver=False, logging_level="ERROR")
+            except Exception as error:
+                raise ClusterError(
+                    f"the cluster {address} cannot be reached (start one with 'ray start --head'): {error}"
+                ) from error
+        self.slots = max(1, min(int(ray.cluster_resources().get("CPU", 1)), at_most or 10**6))
+        self._at_most = at_most or _IN_FLIGHT
+        self._shared: Mapping[str, Any] = {}
+        self._sent: dict[str, Any] = {}
+        self._running: dict[Any, Any] = {}
+
+    def start(self, shared: Mapping[str, Any]) -> None:
+        self._shared, self._sent = shared, {}
+
+    def everywhere(self, ask: Callable[[], Result]) -> dict[str, Result | Exception]:
+        nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+        asked = {
+            str(node["NodeManagerAddress"]): ray.remote(num_cpus=0, max_retries=3)(ask)
+            .options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
+            .remote()
+            for node in nodes
+        }
+        found: dict[str, Result | Exception] = {}
+        for address, answer in asked.items():
+            try:
+                found[address] = ray.get(answer, timeout=_ASK_SECONDS)
+            except RayError as error:
+                found[address] = error.cause if isinstance(error, RayTaskError) else error
+        return found
+
+    def outcomes(
+        self, work: Callable[[Item, Any], Result], items: Mapping[Item, str]
+    ) -> Iterator[tuple[Item, Result | CrashError]]:
+        tries, task = Tries(items), ray.remote(num_cpus=1, max_retries=0)(work_there)
+        sent_work = ray.put(work)
+        while tries.waiting or self._running:
+            while tries.waiting and len(self._running) < self._at_most:
+                item = tries.waiting.popleft()
+                begun = task.remote(self.threads, sent_work, item, self._placed(items[item]))
+                self._running[begun] = item
+            (ended,), _ = ray.wait(list(self._running), num_returns=1)
+            item = self._running.pop(ended)
+            try:
+                result: Result | CrashError | None = ray.get(ended)
+            except (RayTaskError, RuntimeEnvSetupError) as error:
+                raise ClusterError(f"work could not be handed to a worker: {error}") from error
+            except RaySystemError as error:
+                raise ClusterError(
+                    "the head of the cluster is lost; what is finished is kept, and the same command goes on from "
+                    f"there when there is one again ({error})."
+                ) from error
+            except RayError:
+                result = tries.lost(item)
+            if result is not None:
+                yield item, result
+
+    def close(self) -> None:
+        for begun in self._running:
+            with contextlib.suppress(Exception):
+                ray.cancel(begun, force=True)
+        self._running, self._shared, self._sent = {}, {}, {}
+        if self._own:
+            ray.shutdown()
+
+    def _placed(self, name: str) -> Any:
+        """What is shared, in the memory of this machine; Ray brings it once to each of the others."""
+        if name not in self._sent:
+            self._sent[name] = ray.put(self._shared[name])
+        return self._sent[name]
