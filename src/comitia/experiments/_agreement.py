@@ -24,6 +24,8 @@ class Agreement:
     def __init__(self, kept: Iterable[str | None], same_bits: bool) -> None:
         self._kinds = {kind for kind in kept if kind is not None}
         self._same_bits = same_bits
+        if same_bits and len(self._kinds) > 1:
+            raise self._refusal()
 
     def check(self, answers: Mapping[str, dict[str, Any] | Exception]) -> list[dict[str, Any]]:
         """Compare what workers say of themselves, see `about`; return what may be kept of it, without addresses."""
@@ -49,16 +51,21 @@ class Agreement:
         """Take note of how somebody rounds."""
         if kind in self._kinds:
             return
-        before, self._kinds = self._kinds, self._kinds | {kind}
-        if not before:
+        self._kinds.add(kind)
+        if len(self._kinds) == 1:
             return
-        differs = (
+        if self._same_bits:
+            raise self._refusal()
+        warnings.warn(f"{self._differ()}; every cell says which it was, and same_bits refuses it.", stacklevel=2)
+
+    def _refusal(self) -> ClusterError:
+        return ClusterError(f"{self._differ()}, and same_bits refuses that; what is finished is kept.")
+
+    def _differ(self) -> str:
+        return (
             f"machines that compute this run round differently ({', '.join(sorted(self._kinds))}): the last digits of "
             "results depend on which of them computed a cell"
         )
-        if self._same_bits:
-            raise ClusterError(f"{differs}, and same_bits refuses that; what is finished is kept.")
-        warnings.warn(f"{differs}; every cell says which it was, and same_bits refuses it.", stacklevel=2)
 
 
 def about() -> dict[str, Any]:

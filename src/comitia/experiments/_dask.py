@@ -57,21 +57,24 @@ class DaskWorkers:
     """
 
     def __init__(self, cluster: Any, at_most: int | None = None) -> None:
-        self._own = not hasattr(cluster, "submit")
-        try:
-            self._client = _connected(cluster) if self._own else cluster
-            self._client.wait_for_workers(1, timeout=_PATIENCE_SECONDS)
-        except (OSError, TimeoutError, ValueError) as error:
-            self.close()
-            raise ClusterError(f"the cluster {cluster} cannot be reached, or has no workers: {error}") from error
-        self._at_most = at_most or 10**6
-        self._last_seen = time.monotonic()
-        threads = self._threads_of_workers()
-        self.slots = min(len(threads), self._at_most)
-        self.threads = min(threads.values())
         self._shared: Mapping[str, Any] = {}
         self._sent: dict[str, Any] = {}
         self._running: dict[str, _Begun[Any]] = {}
+        self._own = not hasattr(cluster, "submit")
+        try:
+            self._client = _connected(cluster) if self._own else cluster
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ClusterError(f"the cluster {cluster} cannot be reached: {error}") from error
+        self._at_most = at_most or 10**6
+        self._last_seen = time.monotonic()
+        try:
+            while not (threads := self._threads_of_workers()):
+                time.sleep(_LOOK_SECONDS)
+        except BaseException:
+            self.close()
+            raise
+        self.slots = min(len(threads), self._at_most)
+        self.threads = min(threads.values())
 
     def start(self, shared: Mapping[str, Any]) -> None:
         self._shared, self._sent = shared, {}
@@ -112,10 +115,10 @@ class DaskWorkers:
                         yield begun.item, crash
 
     def close(self) -> None:
-        for worker in list(getattr(self, "_running", ())):
+        for worker in list(self._running):
             self._forget(worker)
         self._shared, self._sent = {}, {}
-        if self._own and hasattr(self, "_client"):
+        if self._own:
             self._client.close()
 
     def _begin(
@@ -165,7 +168,7 @@ class DaskWorkers:
         """Let go of an item, or a worker's death would have its result made again."""
         begun = self._running.pop(worker)
         with contextlib.suppress(Exception):
-            begun.future.cancel(force=True)
+            begun.future.release()
         return begun
 
     def _threads_of_workers(self) -> dict[str, int]:

@@ -1,0 +1,140 @@
+"""What holds on every cluster, and a classifier that can be watched and killed while it learns."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+
+from comitia.experiments import EnsembleSetting, Store, run_plan, write_plan
+from tests.experiments.conftest import small_plan
+
+PATIENCE_SECONDS = 120
+
+RUNNER = """
+import sys
+from comitia.experiments import read_plan, run_plan
+run_plan(read_plan(sys.argv[1]), sys.argv[2], cluster=sys.argv[3])
+"""
+
+
+class Watched(ClassifierMixin, BaseEstimator):
+    """A tree that leaves a file while it learns, so that others can tell that its process is busy with it.
+
+    The file is named after the data and the process.  It stays when the process is killed.
+    """
+
+    def __init__(self, folder="", seconds=0.0, deadly=False):
+        self.folder = folder
+        self.seconds = seconds
+        self.deadly = deadly
+
+    def fit(self, X, Y):
+        mark = Path(self.folder) / f"{zlib.crc32(np.ascontiguousarray(X).tobytes()):08x}-{os.getpid()}"
+        mark.write_text("")
+        if self.deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(self.seconds)
+        self.tree_ = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
+        self.classes_ = self.tree_.classes_
+        mark.unlink()
+        return self
+
+    def predict(self, X):
+        return self.tree_.predict(X)
+
+    def predict_proba(self, X):
+        return self.tree_.predict_proba(X)
+
+
+class Killer(threading.Thread):
+    """Kills processes that are busy, no cell more often than it may be tried again."""
+
+    def __init__(self, folder: Path, kills: int, of_one_cell: int):
+        super().__init__(daemon=True)
+        self.folder, self.kills, self.of_one_cell = folder, kills, of_one_cell
+        self.hit: set[str] = set()
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        of_cells: Counter[str] = Counter()
+        while len(self.hit) < self.kills and not self.ended.wait(0.005):
+            for mark in self.folder.iterdir():
+                cell, _, process = mark.name.partition("-")
+                if mark.name not in self.hit and of_cells[cell] < self.of_one_cell and len(self.hit) < self.kills:
+                    os.kill(int(process), signal.SIGKILL)
+                    of_cells[cell] += 1
+                    self.hit.add(mark.name)
+
+
+def rows_are_those_of_one_process(plan, cluster, tmp_path):
+    run_plan(plan, tmp_path / "alone", n_jobs=1)
+    spread = run_plan(plan, tmp_path / "spread", cluster=cluster)
+    assert (spread.computed, spread.failures) == (6, ())
+    for cell in plan.cells():
+        name = f"cells/{cell.key}.jsonl"
+        assert (tmp_path / "spread" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+    assert len(spread.roundings) == 1
+    assert all(kept["processor"] for kept in spread.cells.values())
+    assert len({kept["worker"] for kept in spread.cells.values()}) >= 2, "one worker did everything"
+
+
+def killed_workers_change_no_row(path, cluster, tmp_path, *, kills, repeats=1, of_one_cell=1):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    watched = EnsembleSetting(estimator=Watched(str(marks), seconds=0.4), name="watched")
+    plan = small_plan(path, ensembles=(watched,), folds=5, repeats=repeats)
+    undisturbed = run_plan(plan, n_jobs=1).rows
+    assert not list(marks.iterdir())
+    killer = Killer(marks, kills, of_one_cell)
+    killer.start()
+    try:
+        found = run_plan(plan, cluster=cluster)
+    finally:
+        killer.ended.set()
+        killer.join()
+    assert {mark.name for mark in marks.iterdir()} == killer.hit, "who is killed while he is busy leaves his mark"
+    assert len(killer.hit) == kills, "too few were hit"
+    assert found.failures == ()
+    assert found.rows == undisturbed
+
+
+def a_cell_that_always_kills_its_worker_fails_alone(path, cluster, tmp_path):
+    deadly = EnsembleSetting(estimator=Watched(str(tmp_path), deadly=True), name="deadly")
+    gentle = EnsembleSetting("emodt", {"n_estimators": 5})
+    plan = small_plan(path, ensembles=(deadly, gentle), folds=2)
+    cells = [cell for cell in plan.cells() if (cell.ensemble, cell.fold) != ("deadly", 1)]
+    found = run_plan(plan, cells=cells, cluster=cluster)
+    (failure,) = found.failures
+    assert "deadly" in failure["cell"]
+    assert failure["error"].startswith("CrashError: 4 workers ended while they worked on this")
+    assert len(list(tmp_path.iterdir())) == 4
+    assert found.rows == run_plan(plan, cells=cells[1:], n_jobs=1).rows
+
+
+def a_killed_runner_goes_on_where_it_was(path, address, tmp_path, **environment):
+    settings = (EnsembleSetting("emodt", {"n_estimators": 30}), EnsembleSetting("ebr", {"n_estimators": 30}))
+    plan = small_plan(path, ensembles=settings, folds=4, repeats=4)
+    file, folder = tmp_path / "plan.toml", tmp_path / "run"
+    file.write_text(write_plan(plan))
+    command = [sys.executable, "-c", RUNNER, file, folder, address]
+    with subprocess.Popen(command, env=os.environ | environment) as runner:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not any(folder.glob("cells/*.jsonl")):
+            assert runner.poll() is None, "the runner ended"
+            assert time.monotonic() < end, "the runner writes nothing"
+            time.sleep(0.002)
+        runner.send_signal(signal.SIGKILL)
+    finished = len(list(folder.glob("cells/*.jsonl")))
+    assert 0 < finished < 32, "nothing was left to go on with"
+    last = run_plan(plan, folder, cluster=address)
+    assert (last.kept, last.computed, last.failures) == (finished, 32 - finished, ())
+    assert Store.read(folder).rows() == run_plan(plan, n_jobs=1).rows

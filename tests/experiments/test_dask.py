@@ -1,0 +1,207 @@
+"""Cells on a cluster of Dask, with real processes that are killed while they work."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from comitia.experiments import ClusterError, EnsembleSetting, Store, run_plan
+from tests.experiments import on_clusters
+from tests.experiments.conftest import small_plan
+
+distributed = pytest.importorskip("distributed", reason="needs comitia[dask]")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as started:
+        yield started
+
+
+@pytest.fixture
+def client(cluster):
+    # By its address: with the object, distributed waits for workers that have come.
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as connected:
+        connected.wait_for_workers(2, timeout=60)
+        yield connected
+
+
+def test_rows_are_those_of_one_process_byte_for_byte(plan, client, tmp_path):
+    on_clusters.rows_are_those_of_one_process(plan, client, tmp_path)
+
+
+def test_rows_do_not_depend_on_workers_that_are_killed_while_they_are_busy(joint_csv, client, tmp_path):
+    on_clusters.killed_workers_change_no_row(joint_csv, client, tmp_path, kills=3)
+
+
+@pytest.mark.slow
+def test_rows_do_not_depend_on_twenty_workers_that_are_killed(joint_csv, client, tmp_path):
+    on_clusters.killed_workers_change_no_row(joint_csv, client, tmp_path, kills=20, repeats=3, of_one_cell=2)
+
+
+def test_a_cell_that_always_kills_its_worker_fails_alone(joint_csv, client, tmp_path):
+    on_clusters.a_cell_that_always_kills_its_worker_fails_alone(joint_csv, client, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_killed_runner_goes_on_where_it_was(joint_csv, cluster, client, tmp_path):
+    on_clusters.a_killed_runner_goes_on_where_it_was(joint_csv, cluster.scheduler_address, tmp_path)
+
+
+def test_a_result_lost_after_it_was_made_is_made_again(client):
+    from comitia.experiments._dask import DaskWorkers
+
+    class Unlucky(DaskWorkers):
+        lost = 0
+
+        def _fetched(self, begun):
+            if not self.lost:
+                self.lost += 1
+                os.kill(client.run(os.getpid, workers=[begun.worker])[begun.worker], signal.SIGKILL)
+                while begun.worker in client.nthreads():
+                    time.sleep(0.01)
+            return super()._fetched(begun)
+
+    def plus(item, shared):
+        return item + shared
+
+    engine = Unlucky(client)
+    engine.start({"ten": 10})
+    try:
+        assert dict(engine.outcomes(plus, dict.fromkeys(range(5), "ten"))) == {item: item + 10 for item in range(5)}
+    finally:
+        engine.close()
+    assert engine.lost == 1
+
+
+def test_shared_data_that_was_lost_with_all_workers_is_sent_again(client):
+    from comitia.experiments._dask import DaskWorkers
+
+    def plus(item, shared):
+        return item + shared
+
+    engine = DaskWorkers(client)
+    engine.start({"ten": 10})
+    try:
+        outcomes = engine.outcomes(plus, dict.fromkeys(range(4), "ten"))
+        found = dict([next(outcomes)])
+        for process in client.run(os.getpid).values():
+            os.kill(process, signal.SIGKILL)
+        assert found | dict(outcomes) == {item: item + 10 for item in range(4)}
+    finally:
+        engine.close()
+
+
+def test_workers_of_other_versions_are_refused_by_name(plan, client):
+    odd = next(iter(client.nthreads()))
+    client.run(_pretend, "__version__", "9.9", workers=[odd])
+    try:
+        with pytest.raises(ClusterError, match=rf"{odd} has comitia 9\.9 \(here "):
+            run_plan(plan, cluster=client)
+    finally:
+        client.run(_pretend, "__version__", _version(), workers=[odd])
+
+
+def test_workers_that_round_differently_are_warned_of_recorded_and_refused_where_asked(plan, client, tmp_path):
+    odd = next(iter(client.nthreads()))
+    client.run(_pretend, "rounding", _otherwise, workers=[odd])
+    try:
+        with pytest.raises(ClusterError, match=r"round differently .* same_bits refuses"):
+            run_plan(plan, cluster=client, same_bits=True)
+        with pytest.warns(UserWarning, match=r"round differently \(.*otherwise"):
+            found = run_plan(plan, tmp_path, cluster=client)
+    finally:
+        client.run(_undo, workers=[odd])
+    assert len(found.roundings) == 2
+    assert sum(found.roundings.values()) == 6
+    (tmp_path / f"cells/{next(iter(plan.cells())).key}.jsonl").unlink()
+    with pytest.raises(ClusterError, match="same_bits"):
+        run_plan(plan, tmp_path, n_jobs=1, same_bits=True)
+
+
+def test_data_that_was_changed_on_its_way_is_refused(joint, plan):
+    from comitia.experiments._cell import compute_sent
+
+    cell = next(iter(plan.cells()))
+    assert "changed on its way" in compute_sent(plan, 1, cell, (joint, "0" * 64)).error["error"]
+
+
+@pytest.mark.parametrize(("given", "words"), [("nowhere.json", "which is no file"), (3, "a Dask client; got 3")])
+def test_what_is_no_cluster_is_refused_in_a_sentence(plan, given, words):
+    with pytest.raises(ClusterError, match=words):
+        run_plan(plan, cluster=given)
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_after_its_scheduler_was_killed(joint_csv, tmp_path):
+    settings = (EnsembleSetting("emodt", {"n_estimators": 30}), EnsembleSetting("ebr", {"n_estimators": 30}))
+    plan = small_plan(joint_csv, ensembles=settings, folds=4)
+    lost = pytest.raises(ClusterError, match="what is finished is kept")
+    with _Machines(tmp_path / "scheduler.json") as machines, lost:
+        run_plan(plan, tmp_path / "run", cluster=machines.file, on_progress=lambda now: now.cell and machines.kill())
+    assert len(Store.read(tmp_path / "run").rows()) > 0
+    with _Machines(tmp_path / "again.json") as machines:
+        found = run_plan(plan, tmp_path / "run", cluster=machines.file)
+    assert found.kept > 0
+    assert found.computed > 0
+    assert found.rows == run_plan(plan, n_jobs=1).rows
+
+
+class _Machines:
+    """A scheduler that leaves a file, and a worker that reads it: what one starts by hand."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __enter__(self):
+        command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+        self.scheduler = subprocess.Popen([*command, "--scheduler-file", self.file], stderr=subprocess.DEVNULL)
+        while not self.file.is_file():
+            assert self.scheduler.poll() is None
+            time.sleep(0.05)
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny"]
+        self.worker = subprocess.Popen(
+            [*command, "--no-dashboard", "--scheduler-file", self.file], stderr=subprocess.DEVNULL
+        )
+        return self
+
+    def kill(self):
+        self.scheduler.kill()
+        self.scheduler.wait()
+
+    def __exit__(self, *_):
+        for process in (self.worker, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+def _pretend(name, value):
+    from comitia.experiments import _agreement, _cell, _provenance
+
+    for module in (_agreement, _cell, _provenance):
+        if hasattr(module, name):
+            setattr(module, name, value)
+
+
+def _otherwise():
+    return "otherwise"
+
+
+def _undo():
+    import importlib
+
+    from comitia.experiments import _agreement, _cell, _provenance
+
+    for module in (_provenance, _agreement, _cell):
+        importlib.reload(module)
+
+
+def _version():
+    from comitia import __version__
+
+    return __version__
