@@ -17,10 +17,10 @@ import joblib
 import numpy as np
 from scipy.sparse import issparse
 
+from comitia._jobs import one_blas_thread
 from comitia._version import __version__
 from comitia.datasets import Dataset
 from comitia.learners import fit_logistic, grow_trees
-from comitia.learners._logistic import one_blas_thread
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
 

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from comitia._arrays import check_count, check_form
 from comitia._errors import ComitiaError
+from comitia._jobs import local_threads
 from comitia._threads import over_slices
 from comitia.learners._boost_bins import bin_features
 from comitia.learners._boost_input import check_settings
@@ -251,7 +252,7 @@ def boost_trees(
         delayed(boost)(codes, bins, dense, weight, judged, settings, seed)
         for seed, weight in zip(seeds, weights, strict=True)
     )
-    fits = Parallel(n_jobs=n_jobs, require="sharedmem", verbose=verbose)(jobs)
+    fits = Parallel(n_jobs=local_threads(n_jobs), require="sharedmem", verbose=verbose)(jobs)
     return [BoostedTrees(d, labels.n_labels, *fit) for fit in fits]
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from comitia._errors import ComitiaError
+from comitia._jobs import local_threads, one_blas_thread
 from comitia._label_trie import Counts, LabelTrie, check_missing, check_sets, joined_rows
 from comitia._labels import FloatArray, LabelArray
 from comitia.learners._chain_joint_kernels import weigh_sets
 from comitia.learners._chains import ROWS, ChainFit
-from comitia.learners._logistic import linear_scores, one_blas_thread
+from comitia.learners._logistic import linear_scores
 
 MISSING = 1e-3
 PAIRS = 1 << 22  # label sets × instances whose probabilities are in memory at a time, where links are asked one by one
@@ -118,7 +118,7 @@ def chain_joint(
         trie = LabelTrie.of(sets, fit.orders[m]) if tries is None else tries[m]
         return _joint_of(fit, m, X, trie, weight, missing / 2)
 
-    return _in_threads(ask, chosen, effective_n_jobs(n_jobs))
+    return _in_threads(ask, chosen, local_threads(n_jobs))
 
 
 def chain_tries(orders: NDArray[np.int64], table: LabelArray) -> tuple[LabelTrie, ...]:

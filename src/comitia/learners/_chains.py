@@ -16,7 +16,8 @@ from sklearn.utils import check_array
 
 from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._errors import ComitiaError
-from comitia.learners._logistic import checked, fit_logistic, linear_scores, n_threads, one_blas_thread, sigmoid
+from comitia._jobs import local_threads, one_blas_thread
+from comitia.learners._logistic import checked, fit_logistic, linear_scores, sigmoid
 
 ROWS = 1024  # instances that walk together
 
@@ -199,7 +200,7 @@ def predict_chains(
             walk(scores, fit.influence[m], method == "predict")
             probabilities[at, rows][:, fit.orders[m]] = checked(sigmoid(scores))
 
-    with one_blas_thread(), ThreadPoolExecutor(n_threads(n_jobs)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(local_threads(n_jobs)) as pool:
         for _ in pool.map(walk_chain, range(len(chosen))):
             pass
     return probabilities

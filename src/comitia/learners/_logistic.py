@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
-from threadpoolctl import ThreadpoolController
 
 from comitia._arrays import check_finite, check_sparse
 from comitia._errors import ComitiaError
+from comitia._jobs import one_blas_thread
 from comitia.learners._logistic_blocks import Problems
 from comitia.learners._logistic_kernels import CONVERGED
 
@@ -178,7 +175,7 @@ def fit_logistic(
         free=None if free is None else np.pad(free[finite], ((0, 0), (0, int(fit_intercept))), constant_values=True),
     )
     with one_blas_thread():
-        solved = problems.solve(tol, max_iter, n_threads(n_jobs), verbose)
+        solved = problems.solve(tol, max_iter, n_jobs, verbose)
     fit.coef[finite] = solved.point[:, :d]
     fit.intercept[finite] = solved.point[:, d:].sum(axis=1) - fit.coef[finite] @ centre
     check_finite("the coefficients of logistic regressions", fit.coef)
@@ -241,24 +238,6 @@ def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
             scores[n - rest :] = (last @ coef.T)[:rest]
     scores += intercept
     return scores
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads ``n_jobs`` asks for; with NaN of them nothing would ever be done."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ComitiaError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
-    return int(effective_n_jobs(n_jobs))
-
-
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Limit matrix products to one thread: blocks run in threads, and the number may decide the last bits."""
-    limit: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
-    return limit
-
-
-@functools.cache
-def _blas() -> Any:
-    return ThreadpoolController()  # looks through every loaded library, so once
 
 
 def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:

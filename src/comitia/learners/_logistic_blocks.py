@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from comitia._jobs import local_threads, on_cluster
 from comitia.learners._logistic_kernels import CONVERGED, apply_metric
 from comitia.learners._logistic_solver import Objectives, Solutions, metric_of, minimise, padded
 
@@ -54,9 +55,10 @@ class Problems:
     penalty: Array
     free: Array | None
 
-    def solve(self, tol: float, max_iter: int, threads: int, verbose: int = 0) -> Solutions:
+    def solve(self, tol: float, max_iter: int, n_jobs: int | None, verbose: int = 0) -> Solutions:
         """Solve every problem; a row is a problem."""
         solved = Solutions.empty(len(self.target_of), len(self.penalty))
+        threads = local_threads(n_jobs)
         anchors = self._anchors(tol, threads)
 
         def solve_block(block: Array) -> None:
@@ -67,7 +69,13 @@ class Problems:
         size = SPARSE_BLOCK if sp.issparse(self.double) else BLOCK
         if self.free is not None and not anchors.diagonal:
             size = min(size, max(1, BLOCK_ENTRIES // anchors.matrices[0].size))
-        _each(solve_block, [block for column in columns for block in _cut(column, size)], threads, verbose)
+        blocks = [block for column in columns for block in _cut(column, size)]
+        elsewhere = on_cluster(_solve_there, lambda: (self, anchors, tol, max_iter), blocks, n_jobs)
+        if elsewhere is None:
+            _each(solve_block, blocks, threads, verbose)
+        else:
+            for block, part in zip(blocks, elsewhere, strict=True):
+                part.write_into(solved, block)
         return solved
 
     def _solve_block(self, block: Array, anchors: Anchors, tol: float, max_iter: int) -> Solutions:
@@ -182,6 +190,11 @@ class Anchors:
                 apply_metric(metric[p], np.where(free[p], pull, 0.0), shift)
                 starts[p] += shift
         return starts, metric, np.arange(len(at))
+
+
+def _solve_there(shared: tuple[Problems, Anchors, float, int], block: Array) -> Solutions:
+    problems, anchors, tol, max_iter = shared
+    return problems._solve_block(block, anchors, tol, max_iter)
 
 
 def _return_to_base(solved: Solutions, objectives: Objectives) -> None:

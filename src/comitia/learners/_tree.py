@@ -13,6 +13,7 @@ from scipy import sparse
 
 from comitia._arrays import check_count, check_form
 from comitia._errors import ComitiaError
+from comitia._jobs import local_threads, on_cluster
 from comitia._threads import over_slices
 from comitia.learners._tree_codes import FeatureCodes, encode, thresholds
 from comitia.learners._tree_export import export_graphviz, export_text
@@ -288,11 +289,18 @@ def grow_trees(
     )._replace(random_cuts=_is_random(splitter))
     weights = weight_columns(sample_weight, n, len(seeds))
     features = encode(X)
+
+    def shared() -> Any:
+        return features, labels, sets, list(weights), limits, seeds
+
+    elsewhere = on_cluster(_grow_there, shared, range(len(seeds)), n_jobs)
+    if elsewhere is not None:
+        return elsewhere
     jobs = (
         delayed(_grow_tree)(features, labels, sets, weight, limits, seed)
         for seed, weight in zip(seeds, weights, strict=True)
     )
-    return list(Parallel(n_jobs=n_jobs, require="sharedmem", verbose=verbose)(jobs))
+    return list(Parallel(n_jobs=local_threads(n_jobs), require="sharedmem", verbose=verbose)(jobs))
 
 
 def apply_trees(trees: Sequence[MultiObjectiveTree], X: ArrayLike | sparse.sparray) -> NDArray[np.int32]:
@@ -340,6 +348,11 @@ def mean_marginals(trees: Sequence[MultiObjectiveTree], leaves: NDArray[np.integ
 
     _over_blocks(average_rows, *mean.shape)
     return mean
+
+
+def _grow_there(shared: tuple[Any, ...], at: int) -> MultiObjectiveTree:
+    features, labels, sets, weights, limits, seeds = shared
+    return _grow_tree(features, labels, sets, weights[at], limits, seeds[at])
 
 
 def _grow_tree(
