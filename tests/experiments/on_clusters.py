@@ -10,10 +10,12 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
+import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
+from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
 from comitia.experiments import EnsembleSetting, Store, run_plan, write_plan
 from tests.experiments.conftest import small_plan
 
@@ -138,3 +140,13 @@ def a_killed_runner_goes_on_where_it_was(path, address, tmp_path, **environment)
     last = run_plan(plan, folder, cluster=address)
     assert (last.kept, last.computed, last.failures) == (finished, 32 - finished, ())
     assert Store.read(folder).rows() == run_plan(plan, n_jobs=1).rows
+
+
+def fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend):
+    for kind in (EBRClassifier, ECCClassifier, EMODTClassifier):
+        here = kind(n_estimators=12, random_state=0, n_jobs=1).fit(joint.X, joint.Y)
+        with joblib.parallel_config(backend=backend):
+            there = kind(n_estimators=12, random_state=0).fit(joint.X, joint.Y)
+            predicted = there.predict_proba(joint.X)
+        assert joblib.hash(there.members_) == joblib.hash(here.members_)
+        assert np.array_equal(predicted, here.predict_proba(joint.X))

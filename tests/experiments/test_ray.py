@@ -39,6 +39,11 @@ def test_a_killed_runner_goes_on_where_it_was(joint_csv, address, tmp_path):
     on_clusters.a_killed_runner_goes_on_where_it_was(joint_csv, "ray", tmp_path, RAY_ADDRESS=address)
 
 
+def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, address):
+    pytest.importorskip("ray.util.joblib").register_ray()
+    on_clusters.fits_on_the_cluster_have_the_bits_of_one_thread(joint, "ray")
+
+
 def test_a_cluster_that_is_not_there_is_told_in_a_sentence(plan, monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
 
