@@ -18,14 +18,16 @@ from comitia.experiments import ClusterError, EnsembleSetting, Store, run_plan
 from tests.experiments import on_clusters
 from tests.experiments.conftest import small_plan
 
+dask = pytest.importorskip("dask", reason="needs comitia[dask]")
 distributed = pytest.importorskip("distributed", reason="needs comitia[dask]")
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-    ) as started:
+    # A local cluster gives up a worker that happens to be dead again so long after it died: none of these is given up.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "silence_logs": 50}
+    with patient, distributed.LocalCluster(n_workers=2, **options) as started:
         yield started
 
 

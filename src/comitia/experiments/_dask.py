@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import queue
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,9 @@ except ImportError as error:
 
 _LOOK_SECONDS = 0.5
 """How often the scheduler is asked which workers there are: nobody is told when one dies."""
+
+_SETTLE_SECONDS = 1.0
+"""How long a new worker is left alone: its nanny gives up one that dies while it is being started."""
 
 _FETCH_SECONDS = 2.0
 """How long a result is waited for before its worker is looked after."""
@@ -73,6 +75,7 @@ class DaskWorkers:
         except BaseException:
             self.close()
             raise
+        self._since = dict.fromkeys(threads, 0.0)
         self.slots = min(len(threads), self._at_most)
         self.threads = min(threads.values())
 
@@ -92,32 +95,38 @@ class DaskWorkers:
     ) -> Iterator[tuple[Item, Result | CrashError]]:
         tries, ended = Tries(items), queue.SimpleQueue[str]()
         workers, looked = self._threads_of_workers(), time.monotonic()
-        while tries.waiting or self._running:
-            for worker in workers:
+
+        def fill() -> None:
+            for worker in self._settled(workers):
                 if tries.waiting and worker not in self._running and len(self._running) < self._at_most:
                     item = tries.waiting.popleft()
                     self._running[worker] = self._begin(work, item, items[item], worker, ended)
-            with contextlib.suppress(queue.Empty):
-                worker = ended.get(timeout=_LOOK_SECONDS)
-                if (begun := self._running.get(worker)) and begun.future.done():
-                    try:
-                        result: Result | CrashError | None = self._fetched(begun)
-                    except _LostError as lost:
-                        result, looked = tries.lost(begun.item, lost.deaths), 0.0
-                    self._forget(worker)
-                    if result is not None:
-                        yield begun.item, result
+
+        while tries.waiting or self._running:
+            fill()
+            begun = self._next_of(ended)
+            if begun is not None:
+                if begun.future.status == "finished":
+                    fill()  # its worker goes on while the result is fetched
+                try:
+                    result = self._fetched(begun)
+                except _LostError as lost:
+                    looked = 0.0
+                    if crash := tries.lost(begun.item, lost.deaths):
+                        yield begun.item, crash
+                else:
+                    begun.future.release()  # or it is made again when its worker dies
+                    yield begun.item, result
             if time.monotonic() - looked > _LOOK_SECONDS:
                 workers, looked = self._threads_of_workers(), time.monotonic()
                 for worker in [worker for worker in self._running if worker not in workers]:
-                    begun = self._forget(worker)
+                    begun = self._running.pop(worker)
                     if crash := tries.lost(begun.item):
                         yield begun.item, crash
 
     def close(self) -> None:
-        for worker in list(self._running):
-            self._forget(worker)
-        self._shared, self._sent = {}, {}
+        # Dask forgets tasks that nobody holds a future of; what a worker is at it ends, and nobody fetches it.
+        self._running, self._shared, self._sent = {}, {}, {}
         if self._own:
             self._client.close()
 
@@ -164,12 +173,19 @@ class DaskWorkers:
             except Exception as error:
                 raise ClusterError(f"work could not be handed to a worker: {type(error).__name__}: {error}") from error
 
-    def _forget(self, worker: str) -> _Begun[Any]:
-        """Let go of an item, or a worker's death would have its result made again."""
-        begun = self._running.pop(worker)
-        with contextlib.suppress(Exception):
-            begun.future.release()
-        return begun
+    def _next_of(self, ended: queue.SimpleQueue[str]) -> _Begun[Any] | None:
+        """What has ended next; None where that takes long, or is of no interest any more."""
+        try:
+            worker = ended.get(timeout=_LOOK_SECONDS)
+        except queue.Empty:
+            return None
+        begun = self._running.get(worker)
+        return self._running.pop(worker) if begun and begun.future.done() else None
+
+    def _settled(self, workers: Iterable[str]) -> list[str]:
+        now = time.monotonic()
+        self._since = {worker: self._since.get(worker, now) for worker in workers}
+        return [worker for worker, since in self._since.items() if now - since >= _SETTLE_SECONDS]
 
     def _threads_of_workers(self) -> dict[str, int]:
         try:

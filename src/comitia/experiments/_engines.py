@@ -6,11 +6,13 @@ import contextlib
 import multiprocessing.resource_tracker
 import os
 import re
+import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -18,7 +20,7 @@ import numba
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals import loky
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from comitia._errors import ComitiaError
 from comitia._interrupts import hidden_from_children
@@ -266,7 +268,13 @@ def _threads(threads: int) -> Iterator[None]:
     before = numba.get_num_threads()
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     try:
-        with threadpool_limits(threads):
+        with _pools(len(sys.modules)).limit(limits=threads):
             yield
     finally:
         numba.set_num_threads(before)
+
+
+@lru_cache(maxsize=1)
+def _pools(_: int) -> ThreadpoolController:
+    """The pools of threads of this process; looking for them takes longer than short work, so only after imports."""
+    return ThreadpoolController()

@@ -84,7 +84,7 @@ class RayWorkers:
             (ended,), _ = ray.wait(list(self._running), num_returns=1)
             item = self._running.pop(ended)
             try:
-                result: Result | CrashError | None = ray.get(ended)
+                result = ray.get(ended)
             except (RayTaskError, RuntimeEnvSetupError) as error:
                 raise ClusterError(f"work could not be handed to a worker: {error}") from error
             except RaySystemError as error:
@@ -93,8 +93,9 @@ class RayWorkers:
                     f"there when there is one again ({error})."
                 ) from error
             except RayError:
-                result = tries.lost(item)
-            if result is not None:
+                if crash := tries.lost(item):
+                    yield item, crash
+            else:
                 yield item, result
 
     def close(self) -> None:
