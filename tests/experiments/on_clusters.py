@@ -122,20 +122,23 @@ def a_cell_that_always_kills_its_worker_fails_alone(path, cluster, tmp_path):
     assert found.rows == run_plan(plan, cells=cells[1:], n_jobs=1).rows
 
 
-def a_killed_runner_goes_on_where_it_was(path, address, tmp_path, **environment):
+def a_stopped_runner_goes_on_where_it_was(path, address, tmp_path, **environment):
     settings = (EnsembleSetting("emodt", {"n_estimators": 30}), EnsembleSetting("ebr", {"n_estimators": 30}))
     plan = small_plan(path, ensembles=settings, folds=4, repeats=4)
     file, folder = tmp_path / "plan.toml", tmp_path / "run"
     file.write_text(write_plan(plan))
     command = [sys.executable, "-c", RUNNER, file, folder, address]
-    with subprocess.Popen(command, env=os.environ | environment) as runner:
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not any(folder.glob("cells/*.jsonl")):
-            assert runner.poll() is None, "the runner ended"
-            assert time.monotonic() < end, "the runner writes nothing"
-            time.sleep(0.002)
-        runner.send_signal(signal.SIGKILL)
-    finished = len(list(folder.glob("cells/*.jsonl")))
+    finished = 0
+    for how in (signal.SIGINT, signal.SIGKILL):
+        with subprocess.Popen(command, env=os.environ | environment, stderr=subprocess.DEVNULL) as runner:
+            end = time.monotonic() + PATIENCE_SECONDS
+            while len(list(folder.glob("cells/*.jsonl"))) <= finished:
+                assert runner.poll() is None, "the runner ended"
+                assert time.monotonic() < end, "the runner writes nothing"
+                time.sleep(0.002)
+            runner.send_signal(how)
+        assert runner.returncode != 0, "it ended before it was stopped"
+        finished = len(list(folder.glob("cells/*.jsonl")))
     assert 0 < finished < 32, "nothing was left to go on with"
     last = run_plan(plan, folder, cluster=address)
     assert (last.kept, last.computed, last.failures) == (finished, 32 - finished, ())

@@ -57,8 +57,8 @@ def test_a_cell_that_always_kills_its_worker_fails_alone(joint_csv, client, tmp_
 
 
 @pytest.mark.slow
-def test_a_killed_runner_goes_on_where_it_was(joint_csv, cluster, client, tmp_path):
-    on_clusters.a_killed_runner_goes_on_where_it_was(joint_csv, cluster.scheduler_address, tmp_path)
+def test_a_runner_that_was_stopped_or_killed_goes_on_where_it_was(joint_csv, cluster, client, tmp_path):
+    on_clusters.a_stopped_runner_goes_on_where_it_was(joint_csv, cluster.scheduler_address, tmp_path)
 
 
 def test_a_result_lost_after_it_was_made_is_made_again(client):

@@ -35,8 +35,8 @@ def test_a_cell_that_always_kills_its_worker_fails_alone(joint_csv, address, tmp
 
 
 @pytest.mark.slow
-def test_a_killed_runner_goes_on_where_it_was(joint_csv, address, tmp_path):
-    on_clusters.a_killed_runner_goes_on_where_it_was(joint_csv, "ray", tmp_path, RAY_ADDRESS=address)
+def test_a_runner_that_was_stopped_or_killed_goes_on_where_it_was(joint_csv, address, tmp_path):
+    on_clusters.a_stopped_runner_goes_on_where_it_was(joint_csv, "ray", tmp_path, RAY_ADDRESS=address)
 
 
 def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, address):
