@@ -42,6 +42,8 @@ def compare(
     progress: bool | Callable[[Progress], None] | None = None,
     data_home: str | Path | None = None,
     labels: Sequence[str] | None = None,
+    cluster: Any = None,
+    same_bits: bool = False,
 ) -> Results:
     """Find out which ensemble and which aggregation to use for which loss.
 
@@ -87,6 +89,11 @@ def compare(
     labels : sequence of str, optional
         Which columns are labels, where ``X`` is a file or a data frame with its labels in it; ``*`` stands for
         anything.  For arrays the names of the labels.
+    cluster : str or distributed.Client, optional
+        Where to compute instead of here: the address of a Dask scheduler (``tcp://…``, ``tls://…``), its scheduler file,
+        a client, or ``"ray"`` or ``"ray://…"``.  The results are the same.
+    same_bits : bool, default=False
+        Whether to refuse a cluster whose machines round differently, instead of noting it.
 
     Returns
     -------
@@ -121,7 +128,15 @@ def compare(
         random_state=random_state,
     )
     with _shown(progress) as on_progress:
-        summary = run_plan(plan, folder, data={data.source.name: data.dataset}, n_jobs=n_jobs, on_progress=on_progress)
+        summary = run_plan(
+            plan,
+            folder,
+            data={data.source.name: data.dataset},
+            n_jobs=n_jobs,
+            on_progress=on_progress,
+            cluster=cluster,
+            same_bits=same_bits,
+        )
     if not summary.rows:
         first = summary.failures[0]
         raise ComitiaError(f"all {summary.total} parts of the comparison failed; {first['cell']}: {first['error']}")

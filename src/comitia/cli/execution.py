@@ -36,14 +36,17 @@ def execute(
     *,
     data: Mapping[str, Dataset] | None = None,
     cells: Sequence[Cell] | None = None,
-    n_jobs: int | None = None,
     data_home: Path | None = None,
     paper: Path | None = None,
     as_json: bool = False,
+    **where: Any,
 ) -> None:
-    """Run a plan, show what came out, and end with code 1 if any cell failed."""
+    """Run a plan, show what came out, and end with code 1 if any cell failed.
+
+    ``where`` it is run is told to `comitia.experiments.run_plan`: ``n_jobs``, ``cluster``, ``same_bits``.
+    """
     with _stopped_in_a_sentence(folder):
-        _execute(plan, folder, paper, as_json, data=data, cells=cells, n_jobs=n_jobs, data_home=data_home)
+        _execute(plan, folder, paper, as_json, data=data, cells=cells, data_home=data_home, **where)
 
 
 def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, **how: Any) -> None:

@@ -36,6 +36,15 @@ Jobs = Annotated[
     int | None,
     typer.Option("--n-jobs", "-j", min=1, help="Number of cores to use; all by default. It changes no result."),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Compute on a cluster: a Dask scheduler's address ([cyan]tcp://…[/]) or file, [cyan]ray[/] or "
+        "[cyan]ray://…[/]. It changes no result.",
+    ),
+]
+SameBits = Annotated[bool, typer.Option("--same-bits", help="Refuse a cluster whose machines round differently.")]
 Seed = Annotated[int, typer.Option(help="Seed of all that is drawn at random.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Write JSON to standard output, for programs.", rich_help_panel="Output")

@@ -13,7 +13,7 @@ from comitia import ComitiaError
 from comitia._compare import published_file
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
-from comitia.cli.options import AsJson, DataHome, Jobs, Paper, names
+from comitia.cli.options import AsJson, Cluster, DataHome, Jobs, Paper, SameBits, names
 from comitia.cli.screen import results
 from comitia.experiments import Plan, PlanError, read_plan
 
@@ -34,6 +34,8 @@ def reproduce(
         int | None, typer.Option(min=1, help="Only the first so many repeats.", rich_help_panel=_PART)
     ] = None,
     n_jobs: Jobs = None,
+    cluster: Cluster = None,
+    same_bits: SameBits = False,
     data_home: DataHome = None,
     paper: Paper = None,
     output: Annotated[
@@ -79,7 +81,8 @@ def reproduce(
         results.print(
             f"[bold]{escape(chosen.name)}[/]: {len(cells)} of {len(list(chosen.cells()))} cells", highlight=False
         )
-    execute(chosen, folder, cells=cells, n_jobs=n_jobs, data_home=data_home, paper=paper, as_json=as_json)
+    where = {"n_jobs": n_jobs, "cluster": cluster, "same_bits": same_bits}
+    execute(chosen, folder, cells=cells, data_home=data_home, paper=paper, as_json=as_json, **where)
 
 
 def _default_folder(plan: str) -> Path:
