@@ -26,7 +26,8 @@ from comitia.ensembles import (
     MultilabelBaggingClassifier,
     MultilabelVotingClassifier,
 )
-from comitia.losses import LOSSES, CustomLoss, FLoss, Hamming, JaccardLoss, Loss, SubsetZeroOne, get_loss
+from comitia.losses import LOSSES, Constraints, CustomLoss, FLoss, Hamming, JaccardLoss, Loss, SubsetZeroOne, get_loss
+from comitia.measures import MEASURES, Measure, get_measure
 from comitia.model_file import ModelFileError, load, save
 from comitia.relevance import (
     POOLS,
@@ -56,6 +57,7 @@ __all__ = [
     "AGGREGATIONS",
     "ENSEMBLES",
     "LOSSES",
+    "MEASURES",
     "POOLS",
     "READINGS",
     "Aggregation",
@@ -63,6 +65,7 @@ __all__ = [
     "CombineThenPredict",
     "ComitiaError",
     "CommitteeClassifier",
+    "Constraints",
     "CustomLoss",
     "Decision",
     "EBRClassifier",
@@ -76,6 +79,7 @@ __all__ = [
     "LabelSets",
     "Loss",
     "Marginals",
+    "Measure",
     "ModelFileError",
     "MultilabelBaggingClassifier",
     "MultilabelVotingClassifier",
@@ -96,6 +100,7 @@ __all__ = [
     "decide",
     "get_aggregation",
     "get_loss",
+    "get_measure",
     "get_pool",
     "get_reading",
     "load",

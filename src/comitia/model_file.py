@@ -21,7 +21,8 @@ from comitia._model_archive import ModelFileError, inspect
 from comitia.aggregation import AGGREGATIONS
 from comitia.ensembles import MultilabelEnsemble
 from comitia.ensembles._features import NominalEncoder
-from comitia.losses import LOSSES
+from comitia.losses import LOSSES, Constraints
+from comitia.measures import MEASURES
 from comitia.relevance import POOLS, READINGS, mixture
 
 if typing.TYPE_CHECKING:
@@ -225,7 +226,8 @@ def known_types() -> dict[str, frozenset[str]]:
         for made in vars(ensembles).values()
         if isinstance(made, type) and issubclass(made, MultilabelEnsemble) and not isabstract(made)
     ]
-    values = [*LOSSES.values(), *map(type, (*POOLS.values(), *READINGS.values(), *AGGREGATIONS.values(), mixture))]
+    values = [*LOSSES.values(), *MEASURES.values(), Constraints]
+    values += [*map(type, (*POOLS.values(), *READINGS.values(), *AGGREGATIONS.values(), mixture))]
     ours = set(_parts([*classes, *(part for made in classes for part in made._made_of()), *values]))
     numbers = _names(_SCALARS)
     return {

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from comitia._labels import LabelArray
 from comitia.aggregation._beliefs import Beliefs
 from comitia.aggregation._kinds import Aggregation, get_aggregation
-from comitia.losses import Loss, get_loss
+from comitia.losses import Constraints, Loss, get_loss
 from comitia.relevance import Pool, Reading, Relevance, get_pool, get_reading
 
 
@@ -21,6 +21,7 @@ def decide(
     pool: str | Pool = "mean",
     reading: str | Reading = "auto",
     weights: ArrayLike | None = None,
+    constraints: Constraints | None = None,
 ) -> LabelArray:
     """Return the labeling that the members agree on, made for a loss.
 
@@ -40,6 +41,8 @@ def decide(
         How marginals are read as beliefs about whole labelings: see :data:`comitia.READINGS`.
     weights : array-like of float, shape (M,) or (M, n), optional
         Weight of each member, for all instances or for each; equal by default.
+    constraints : Constraints, optional
+        Limits that every answer keeps, labels by position: see :class:`comitia.Constraints`.
 
     Returns
     -------
@@ -47,13 +50,15 @@ def decide(
 
     Examples
     --------
-    >>> from comitia import Marginals, decide
+    >>> from comitia import Constraints, Marginals, decide
     >>> members = [Marginals([[0.9, 0.4, 0.4]]), Marginals([[0.6, 0.4, 0.1]]), Marginals([[0.2, 0.45, 0.3]])]
     >>> decide(members)
     array([[1, 0, 0]], dtype=int8)
     >>> decide(members, loss="f1")
     array([[1, 1, 0]], dtype=int8)
+    >>> decide(members, constraints=Constraints(at_least=3))
+    array([[1, 1, 1]], dtype=int8)
     """
     target = get_loss(loss)
     decision = get_aggregation(aggregation, target).decision(target, get_pool(pool), get_reading(reading))
-    return Beliefs(lambda _: members, weights, once=True).decide(decision)
+    return Beliefs(lambda _: members, weights, once=True).decide(decision.within(constraints))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from comitia.losses import Loss
+from comitia._errors import ComitiaError
+from comitia.losses import Constraints, Loss, Within
 from comitia.relevance import Pool, Reading
 
 
@@ -55,3 +56,14 @@ class Decision:
     def needs_joint(self) -> bool:
         """Whether members have to give joint distributions: where those are used, and no reading makes them."""
         return self.over.joint and not self.reading.joint
+
+    def within(self, constraints: Constraints | None) -> Decision:
+        """Return the decision whose answers keep limits: the loss is minimised among the labelings they allow.
+
+        Where members vote they vote as they like, and their votes are combined within the limits.
+        """
+        if constraints is None:
+            return self
+        if isinstance(self.loss, Within):
+            raise ComitiaError("the loss has limits of its own: give them all at once.")
+        return replace(self, loss=Within(self.loss, constraints))

@@ -15,7 +15,8 @@ from comitia.ensembles._features import pass_features
 from comitia.ensembles._foreign import AnyMultilabel
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
-from comitia.losses import Loss
+from comitia.losses import Constraints, Loss
+from comitia.measures import Measure
 from comitia.relevance import Pool, Reading
 
 
@@ -56,10 +57,11 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         estimator: Any,
         n_estimators: int = 10,
         *,
-        loss: str | Loss | Callable[..., Any] = "hamming",
+        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -74,6 +76,7 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
             aggregation=aggregation,
             pool=pool,
             reading=reading,
+            constraints=constraints,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,

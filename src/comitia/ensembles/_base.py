@@ -15,11 +15,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray
+from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
 from comitia.ensembles._crews import Asked
 from comitia.ensembles._targets import Form, Targets, check_targets, encode
-from comitia.losses import Loss, get_loss
+from comitia.ensembles._unseen import Unseen
+from comitia.losses import Abstaining, Constraints, Hamming, Loss, cost_for_rate, get_loss, rank_by
+from comitia.losses._topk import Order
+from comitia.measures import Measure, RecallAtLeast, get_target
 from comitia.relevance import LabelSets, Marginals, Observed, Pool, Reading, Relevance, get_pool, get_reading, mixture
 
 # Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
@@ -50,7 +53,10 @@ class Size:
 
 
 class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
-    """Base of all ensembles.  ``loss``, ``aggregation``, ``pool`` and ``reading`` may change after ``fit``."""
+    """Base of all ensembles.
+
+    ``loss``, ``aggregation``, ``pool``, ``reading`` and ``constraints`` may change after ``fit``.
+    """
 
     title: ClassVar[str] = ""
     """What people call it."""
@@ -58,10 +64,11 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     supports_joint: ClassVar[bool] = False
     """Whether members give labelset distributions, which ``aggregation="ctp-joint"`` needs."""
 
-    loss: str | Loss | Callable[..., Any]
+    loss: str | Loss | Measure | Callable[..., Any]
     aggregation: str | Aggregation | None
     pool: str | Pool
     reading: str | Reading
+    constraints: Constraints | None
     members_: Any
     label_names_: NDArray[Any]
     observed_: Observed
@@ -78,6 +85,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         """
         self._check_decision()
         targets = check_targets(y, type(self).__name__)
+        self._limits(targets.names)
         self._fit(X, targets, sample_weight)
         return self
 
@@ -86,6 +94,63 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "members_")
         decision = self.decision()
         return self._form.labels(self._gathered(X, lambda beliefs: beliefs.decide(decision)))
+
+    def predict_partial(
+        self, X: Any, *, cost: float | None = None, rate: float | None = None, guarantee: float | None = None
+    ) -> LabelArray:
+        """Return labels where the ensemble decides, and −1 where it is better left open, (n, K).
+
+        Exactly one of the three says when that is.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame, shape (n, d)
+        cost : float, optional
+            The price of deciding nothing, in units of the loss: see :class:`comitia.losses.Abstaining`.
+        rate : float, optional
+            The share of labels that may be left open, in [0, 1].  The cost is found on instances that members have not
+            seen, so that the share is about this for new ones.
+        guarantee : float, optional
+            The share of an instance's labels that is expected not to be denied, in (0, 1): a label is denied only where
+            that keeps the promise on instances that members have not seen, and asserted where it is more probable than
+            not (Angelopoulos et al. 2024, Conformal risk control).  Out-of-bag beliefs keep it approximately.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_multilabel_classification
+        >>> from comitia import EMODTClassifier
+        >>> X, Y = make_multilabel_classification(random_state=0)
+        >>> forest = EMODTClassifier(n_estimators=20, oob_score=True, random_state=0).fit(X, Y)
+        >>> (forest.predict_partial(X, rate=0.2) == -1).mean() <= 0.3
+        np.True_
+        """
+        check_is_fitted(self, "members_")
+        if sum(given is not None for given in (cost, rate, guarantee)) != 1:
+            raise ComitiaError("predict_partial takes exactly one of cost, rate and guarantee.")
+        if self.constraints is not None:
+            raise ComitiaError("a partial answer cannot keep limits: predict_partial needs constraints=None.")
+        if guarantee is not None:
+            held = self._unseen()
+            cuts = RecallAtLeast(guarantee).resolve_partial(held.p, held.Y)
+            pooled = self._belief(get_pool(self.pool))
+            return self._gathered(X, lambda beliefs: cuts.minimise(beliefs.distribution(pooled)))
+        loss = self._target(self.loss)
+        if rate is not None:
+            cost = cost_for_rate(Marginals(self._unseen().p), loss, rate)
+        assert cost is not None
+        partial_loss, belief = Abstaining(loss, cost), self._pooled_belief()
+        return self._gathered(X, lambda beliefs: partial_loss.minimise(beliefs.distribution(belief)))
+
+    def rank(self, X: Any, measure: Order = "rank") -> IntArray:
+        """Return each instance's labels in the order that is best for a measure of orders, the first first, (n, K).
+
+        See Also
+        --------
+        comitia.losses.rank_by : the measures; they differ where beliefs are joint, as with ``"ctp-joint"``.
+        """
+        check_is_fitted(self, "members_")
+        belief = self._pooled_belief()
+        return self._gathered(X, lambda beliefs: rank_by(beliefs.distribution(belief), measure))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the pooled marginals, (n, K); or one column a class of a binary target."""
@@ -119,11 +184,10 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         """Return the loss that the ensemble expects of each of its predictions, (n,).
 
         The expectation is over the ensemble's belief: the joint mixture where that decides (``"ctp-joint"``), and
-        otherwise the pooled marginals as they are read.
+        otherwise the pooled marginals as they are read.  For a measure of a whole set it is of the loss it resolves to.
         """
         check_is_fitted(self, "members_")
-        decision, loss = self.decision(), get_loss(self.loss)
-        belief = self._belief(mixture if decision.needs_joint else get_pool(self.pool), get_reading(self.reading))
+        decision, loss, belief = self.decision(), self._target(self.loss), self._pooled_belief()
         return self._gathered(
             X, lambda beliefs: loss.risk(beliefs.distribution(belief), beliefs.decide(decision)), once=False
         )
@@ -137,21 +201,29 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
             yield self._form.labels(stage)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return one minus the mean loss of the predictions: accuracy for Hamming loss, F1 for ``"f1"``, and so on."""
+        """Return one minus the mean loss of the predictions: accuracy for Hamming loss, F1 for ``"f1"``, and so on.
+
+        For a measure of a whole set, such as ``"macro-f1"``, it is the measure.
+        """
         check_is_fitted(self, "members_")
         known = self._form.classes, len(self.label_names_), type(self).__name__
         truth, predicted = encode(y, *known), encode(self.predict(X), *known)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return float(1 - np.average(get_loss(self.loss).value(truth, predicted), weights=weights))
+        target = get_target(self.loss)
+        if isinstance(target, Measure):
+            return target.value(truth, predicted, weights)
+        return float(1 - np.average(target.value(truth, predicted), weights=weights))
 
-    def decision(self, loss: str | Loss | Callable[..., Any] | None = None) -> Decision:
+    def decision(self, loss: str | Loss | Measure | Callable[..., Any] | None = None) -> Decision:
         """Return what the parameters come down to for their loss, or for another.
 
         That is the loss which is minimised in the end, over which distribution, and how beliefs are read.
         """
-        target = get_loss(self.loss if loss is None else loss)
-        aggregation, reading = self._way(target)
-        decision = aggregation.decision(target, get_pool(self.pool), reading)
+        given = get_target(self.loss if loss is None else loss)
+        return self._limited(self._decision(self._target(given), *self._way(given)))
+
+    def _decision(self, loss: Loss, aggregation: Aggregation, reading: Reading) -> Decision:
+        decision = aggregation.decision(loss, get_pool(self.pool), reading)
         if decision.needs_joint and not self.supports_joint:
             raise ComitiaError(
                 f"aggregation must do with marginals, which members of {type(self).__name__} give; got"
@@ -161,13 +233,14 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
 
     def can_decide_by(self, aggregation: str | Aggregation) -> bool:
         """Return whether members give what an aggregation needs: some pool joint distributions."""
-        loss = get_loss(self.loss)
+        loss = _instance_wise(self.loss)
         decision = get_aggregation(aggregation, loss).decision(loss, get_pool(self.pool), get_reading(self.reading))
         return self.supports_joint or not decision.needs_joint
 
     def _check_decision(self) -> None:
         """Refuse before a fit what could not be decided after it."""
-        self.decision()
+        loss = _instance_wise(self.loss)
+        self._decision(loss, *MultilabelEnsemble._way(self, loss))
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
@@ -181,9 +254,40 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     def _features(self, X: Any) -> Any:
         """Check new instances and bring them to the form that the members know."""
 
-    def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
+    def _target(self, loss: str | Loss | Measure | Callable[..., Any]) -> Loss:
+        """Return the loss to minimise for a loss, or for a measure of a whole set."""
+        target = get_target(loss)
+        return self._unseen().resolved(target) if isinstance(target, Measure) else target
+
+    def _unseen(self) -> Unseen:
+        """Return beliefs about instances that members have not seen, or say how to have them."""
+        raise ComitiaError(
+            f"{type(self).__name__} knows nothing about instances that its members have not learnt from: use an"
+            " ensemble with oob_score=True."
+        )
+
+    def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
         """Return how members decide for a loss, and how they are read."""
-        return get_aggregation(self.aggregation, loss), get_reading(self.reading)
+        # The cuts of a measure were found on marginals as they are: they serve for no others.
+        reading = "independent" if isinstance(loss, Measure) else self.reading
+        return get_aggregation(self.aggregation, _instance_wise(loss)), get_reading(reading)
+
+    def _limits(self, names: Sequence[str] | NDArray[Any]) -> Constraints | None:
+        """Return the limits on answers for labels of these names, or say what is wrong with them."""
+        if self.constraints is None:
+            return None
+        if not isinstance(self.constraints, Constraints):
+            raise ComitiaError(f"constraints must be Constraints(...) or None; got {self.constraints!r}.")
+        return self.constraints.resolved([str(name) for name in names])
+
+    def _limited(self, decision: Decision) -> Decision:
+        """Return a decision whose answers keep the limits."""
+        return decision.within(self._limits(self.label_names_))
+
+    def _pooled_belief(self) -> Decision:
+        """Return the ensemble's belief as it is read, the joint mixture where that decides."""
+        joint = self._decision(_instance_wise(self.loss), *self._way(get_target(self.loss))).needs_joint
+        return self._belief(mixture if joint else get_pool(self.pool), get_reading(self.reading))
 
     def _belief(self, pool: Pool, reading: Reading | None = None) -> Decision:
         """Return the pooled belief, as a decision whose distribution it is."""
@@ -261,6 +365,12 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _instance_wise(loss: Any) -> Loss:
+    """Return a loss; a measure of a whole set is decided by cuts, as Hamming loss is."""
+    target = get_target(loss)
+    return Hamming() if isinstance(target, Measure) else target
 
 
 def number_of_rows(X: Any) -> int:

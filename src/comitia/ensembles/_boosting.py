@@ -17,7 +17,8 @@ from comitia.ensembles._crews import BoostedCrew, Crew
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.learners._boosting import boost_trees
-from comitia.losses import Loss
+from comitia.losses import Constraints, Loss
+from comitia.measures import Measure
 from comitia.relevance import Pool, Reading
 
 
@@ -99,10 +100,11 @@ class EMOBTClassifier(BootstrapEnsemble):
         max_bins: int = 64,
         sketch: Literal["auto"] | int | None = "auto",
         patience: int = 25,
-        loss: str | Loss | Callable[..., Any] = "hamming",
+        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -117,6 +119,7 @@ class EMOBTClassifier(BootstrapEnsemble):
             aggregation=aggregation,
             pool=pool,
             reading=reading,
+            constraints=constraints,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,

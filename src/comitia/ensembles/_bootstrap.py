@@ -24,7 +24,8 @@ from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets
-from comitia.losses import Loss
+from comitia.losses import Constraints, Loss
+from comitia.measures import Measure
 from comitia.relevance import Pool, Reading
 
 
@@ -38,10 +39,11 @@ class BootstrapEnsemble(JudgedEnsemble):
         self,
         n_estimators: int = 50,
         *,
-        loss: str | Loss | Callable[..., Any] = "hamming",
+        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -55,6 +57,7 @@ class BootstrapEnsemble(JudgedEnsemble):
         self.aggregation = aggregation
         self.pool = pool
         self.reading = reading
+        self.constraints = constraints
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
@@ -167,10 +170,11 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         estimator: Any = None,
         n_estimators: int = 50,
         *,
-        loss: str | Loss | Callable[..., Any] = "hamming",
+        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -185,6 +189,7 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
             aggregation=aggregation,
             pool=pool,
             reading=reading,
+            constraints=constraints,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,

@@ -19,7 +19,8 @@ from comitia.ensembles._logistic import FastLogistic, scaled
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers, member_seed
 from comitia.learners._chains import fit_chains
-from comitia.losses import Loss
+from comitia.losses import Constraints, Loss
+from comitia.measures import Measure
 from comitia.relevance import Pool, Reading
 
 
@@ -82,10 +83,11 @@ class ECCClassifier(BaseLearnerEnsemble):
         *,
         chain_method: Literal["predict", "predict_proba", "joint"] = "predict",
         order: Literal["random"] | ArrayLike = "random",
-        loss: str | Loss | Callable[..., Any] = "hamming",
+        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -101,6 +103,7 @@ class ECCClassifier(BaseLearnerEnsemble):
             aggregation=aggregation,
             pool=pool,
             reading=reading,
+            constraints=constraints,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,

@@ -12,7 +12,9 @@ from comitia._labels import FloatArray
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
 from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag, aggregation_name
-from comitia.losses import Loss, get_loss
+from comitia.ensembles._unseen import Unseen
+from comitia.losses import Loss
+from comitia.measures import Measure, get_target
 from comitia.relevance import Reading, Seen, get_reading
 
 # Powers of the counts with which labelsets that were seen are tried.
@@ -30,9 +32,11 @@ class JudgedEnsemble(MultilabelEnsemble):
     # Whether decisions are judged out of bag; in a committee only beliefs are, and it judges the decisions itself.
     _judges_decisions = True
 
-    def _way(self, loss: Loss) -> tuple[Aggregation, Reading]:
+    def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
         if self.aggregation != "oob":
             return super()._way(loss)
+        if isinstance(loss, Measure):
+            return AGGREGATIONS["ctp"], get_reading("independent")
         if not hasattr(self, "_oob"):
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
         choice = self._oob.choice(loss, self.pool, self.reading)
@@ -41,10 +45,18 @@ class JudgedEnsemble(MultilabelEnsemble):
         return get_aggregation(choice, loss), get_reading(self.reading)
 
     def _check_decision(self) -> None:
+        if not self.oob_score and isinstance(get_target(self.loss), Measure):
+            raise ComitiaError(f"loss={self.loss!r} has its cuts from what is out of bag: set oob_score=True.")
         if self.aggregation != "oob":
             super()._check_decision()
         elif not self.oob_score:
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
+
+    def _unseen(self) -> Unseen:
+        if not hasattr(self, "_oob"):
+            raise ComitiaError("what members have not seen is known out of bag: fit with oob_score=True.")
+        self._oob.unseen.check(self.pool)
+        return self._oob.unseen
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
@@ -72,17 +84,19 @@ class JudgedEnsemble(MultilabelEnsemble):
     @property
     def oob_table_(self) -> dict[str, dict[str, float]]:
         """For each loss that is known, the out-of-bag loss of each way of deciding."""
-        return self._judged().table(self.pool, self.reading)
+        return self._judged_within_limits().table(self.pool, self.reading)
 
     @property
     def oob_errors_(self) -> dict[str, dict[str, float]]:
         """The standard errors of the differences of the table's losses to those of the advised aggregation."""
-        return self._judged().errors(self.pool, self.reading)
+        return self._judged_within_limits().errors(self.pool, self.reading)
 
     @property
     def oob_choice_(self) -> str:
         """The way of deciding that the out-of-bag losses choose for the loss in use."""
-        return self._judged().choice(self.loss, self.pool, self.reading)
+        judged = self._judged()
+        # A measure of a whole set has no losses of instances to choose by.
+        return "ctp" if self._measure() else judged.choice(self.loss, self.pool, self.reading)
 
     @property
     def oob_aggregation_(self) -> str:
@@ -90,12 +104,14 @@ class JudgedEnsemble(MultilabelEnsemble):
         if self.aggregation == "oob":
             return self.oob_choice_
         self._judged()
-        return aggregation_name(self._way(get_loss(self.loss))[0])
+        return aggregation_name(self._way(get_target(self.loss))[0])
 
     @property
     def oob_losses_(self) -> FloatArray:
         """The out-of-bag loss of each instance, NaN where every member has seen it."""
-        known = self._judged().losses(self.loss, self.pool, self.reading)
+        if self._measure():
+            raise ComitiaError(f"{self.loss!r} is a measure of a whole set: instances have no losses by it.")
+        known = self._judged_within_limits().losses(self.loss, self.pool, self.reading)
         name = self.oob_aggregation_
         if name not in known:
             raise ComitiaError(f"no out-of-bag losses are known for {name}: fit with this aggregation.")
@@ -103,12 +119,21 @@ class JudgedEnsemble(MultilabelEnsemble):
 
     @property
     def oob_loss_(self) -> float:
-        """The out-of-bag loss of the aggregation in use."""
+        """The out-of-bag loss of the aggregation in use; for a measure of a whole set, one minus its value."""
+        if self._measure():
+            return 1 - self.oob_score_
         return self._judged().mean(self.oob_losses_)
 
     @property
     def oob_score_(self) -> float:
-        """One minus the out-of-bag loss."""
+        """One minus the out-of-bag loss; for a measure of a whole set, its cross-fitted out-of-bag value."""
+        if measure := self._measure():
+            self._judged()
+            if self.oob_aggregation_ != "ctp":
+                raise ComitiaError(
+                    f"the out-of-bag value of a measure is known for aggregation 'ctp'; got {self.aggregation!r}."
+                )
+            return self._unseen().cross_fitted(measure, self._limits(self.label_names_))
         return 1 - self.oob_loss_
 
     @property
@@ -120,3 +145,16 @@ class JudgedEnsemble(MultilabelEnsemble):
         if not hasattr(self, "_oob"):
             raise AttributeError(f"{type(self).__name__} has no out-of-bag losses: fit with oob_score=True.")
         return self._oob
+
+    def _judged_within_limits(self) -> OutOfBag:
+        judged = self._judged()
+        if repr(self.constraints) != judged.limits:
+            raise ComitiaError(
+                f"out-of-bag losses are known for constraints {judged.limits}, with which they were found; got"
+                f" {self.constraints!r}. Fit again to have them."
+            )
+        return judged
+
+    def _measure(self) -> Measure | None:
+        target = get_target(self.loss)
+        return target if isinstance(target, Measure) else None

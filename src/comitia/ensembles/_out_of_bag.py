@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import AGGREGATIONS, advised, get_aggregation
+from comitia.ensembles._unseen import Unseen
 from comitia.losses import LOSSES, Loss, SubsetZeroOne, get_loss
+from comitia.measures import Measure, get_target
 from comitia.relevance import Seen, get_pool, get_reading
 
 
@@ -33,6 +36,10 @@ class OutOfBag:
         Of the ways that are read over the labelsets that were seen, the power of their counts.
     pool, reading : str
         With what they were found.
+    Y : array of 0/1, shape (n, K)
+        The labels.
+    limits : str
+        The limits on answers with which the losses were found.
     """
 
     weight: FloatArray
@@ -41,6 +48,8 @@ class OutOfBag:
     powers: Mapping[str, float]
     pool: str
     reading: str
+    Y: LabelArray
+    limits: str = "None"
 
     @classmethod
     def of(cls, ensemble: Any, features: Any, Y: LabelArray, weight: FloatArray, unseen: NDArray[np.bool_]) -> OutOfBag:
@@ -49,11 +58,12 @@ class OutOfBag:
         losses: dict[str, Loss] = {}
         if ensemble._judges_decisions:
             losses = {name: make() for name, make in LOSSES.items()}
-            losses.setdefault(loss_name(ensemble.loss), get_loss(ensemble.loss))
+            if not isinstance(own := get_target(ensemble.loss), Measure):
+                losses.setdefault(loss_name(own), own)
         pool, reading = get_pool(ensemble.pool), get_reading(ensemble.reading)
         ways = ensemble._ways()
         decisions = {
-            loss: {name: how.decision(target, pool, read) for name, (how, read) in ways.items()}
+            loss: {name: ensemble._limited(how.decision(target, pool, read)) for name, (how, read) in ways.items()}
             for loss, target in losses.items()
         }
         values = {loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()}
@@ -71,7 +81,17 @@ class OutOfBag:
         kept = np.zeros(len(Y))
         kept[judged] = weight[judged]
         powers = {name: read.power for name, (_, read) in ways.items() if isinstance(read, Seen) and read != reading}
-        return cls(kept, proba, values, powers, repr(pool), repr(reading))
+        return cls(kept, proba, values, powers, repr(pool), repr(reading), Y, repr(ensemble.constraints))
+
+    @cached_property
+    def unseen(self) -> Unseen:
+        """What decisions are tuned on: the instances that could be judged."""
+        judged = self.weight > 0
+        rows = slice(None) if judged.all() else judged
+        return Unseen(self.proba[rows], self.Y[rows], self.weight[rows], self.pool)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def table(self, pool: Any, reading: Any) -> dict[str, dict[str, float]]:
         """Return the mean loss of every way of deciding, for every loss that is known."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TypeVar
 
 _DECISION = """\
-    loss : str, Loss or callable, default="hamming"
-        What predictions are made for: a name of :data:`comitia.LOSSES`, a loss, or a function of (truth, labeling).
-        May change after ``fit``.
+    loss : str, Loss, Measure or callable, default="hamming"
+        What predictions are made for: a name of :data:`comitia.LOSSES`, a loss, or a function of (truth, labeling); or
+        a measure of a whole set, such as a name of :data:`comitia.MEASURES`, which becomes a cut for each label that is
+        found on instances which members have not seen.  May change after ``fit``.
     aggregation : str, Aggregation or None, default=None
         How members decide together: a name of :data:`comitia.AGGREGATIONS`; or None, the paper's advice for the loss.
         Ensembles with out-of-bag losses also take ``"oob"``, which chooses it, and with ``reading="auto"`` the reading
@@ -18,6 +19,9 @@ _DECISION = """\
         How marginals are read as beliefs about whole labelings: a name of :data:`comitia.READINGS`.  ``"auto"`` is
         ``"nonempty"`` where every training instance had a label: an empty answer is then not bet on.  May change after
         ``fit``.
+    constraints : Constraints or None, default=None
+        Limits that every prediction keeps: how many labels, which exclude each other, which imply others, by their
+        names or positions.  May change after ``fit``.
 """
 
 _SAMPLES = """\
@@ -67,7 +71,8 @@ _OUT_OF_BAG = """\
         standard error.
     oob_aggregation_, oob_loss_, oob_score_, oob_losses_
         The way of deciding in use, its out-of-bag loss for the loss in use, one minus that, and the loss of each
-        instance: they follow the parameters.
+        instance: they follow the parameters.  For a measure of a whole set the score is its cross-fitted value, each
+        half of the instances decided by cuts that were found on the other; instances have no losses then.
 """
 
 _SECTIONS = {

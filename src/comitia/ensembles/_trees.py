@@ -17,7 +17,8 @@ from comitia.ensembles._crews import Crew, TreeCrew
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.learners._tree import grow_trees
-from comitia.losses import Loss
+from comitia.losses import Constraints, Loss
+from comitia.measures import Measure
 from comitia.relevance import Pool, Reading
 
 
@@ -82,10 +83,11 @@ class EMODTClassifier(BootstrapEnsemble):
         max_depth: int | None = None,
         min_impurity_decrease: float = 0.0,
         splitter: Literal["best", "random"] = "best",
-        loss: str | Loss | Callable[..., Any] = "hamming",
+        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -100,6 +102,7 @@ class EMODTClassifier(BootstrapEnsemble):
             aggregation=aggregation,
             pool=pool,
             reading=reading,
+            constraints=constraints,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,

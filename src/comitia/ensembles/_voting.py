@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -20,9 +20,11 @@ from comitia.ensembles._crews import MemberList
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._foreign import AnyMultilabel
 from comitia.ensembles._parameters import documented
-from comitia.ensembles._targets import Targets
-from comitia.losses import Loss
-from comitia.relevance import Pool, Reading
+from comitia.ensembles._targets import Targets, encode
+from comitia.ensembles._unseen import Unseen
+from comitia.losses import Constraints, Loss
+from comitia.measures import Measure
+from comitia.relevance import Pool, Reading, get_pool
 
 
 @documented
@@ -65,10 +67,11 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         *,
         weights: ArrayLike | None = None,
         prefit: bool = False,
-        loss: str | Loss | Callable[..., Any] = "hamming",
+        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        constraints: Constraints | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -79,12 +82,42 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         self.aggregation = aggregation
         self.pool = pool
         self.reading = reading
+        self.constraints = constraints
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
-        return (*super()._made_of(), MemberList, AnyMultilabel)
+        return (*super()._made_of(), MemberList, AnyMultilabel, Unseen)
+
+    def tune(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn how to decide from instances that no member has learnt from; the members stay as they are.
+
+        Measures of a whole set (``loss="macro-f1"``) need it, and ``predict_partial`` with ``rate`` or ``guarantee``.
+        What is decided may change afterwards without tuning again, as long as the pool and the weights do not.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame, shape (n, d)
+        y : array, sparse matrix or frame of 0/1, shape (n, K); or a binary target of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            How much each instance counts; equal by default.
+        """
+        check_is_fitted(self, "members_")
+        Y = encode(y, self._form.classes, len(self.label_names_), type(self).__name__)
+        pool = get_pool(self.pool)
+        belief = self._belief(pool)
+        p = self._gathered(X, lambda beliefs: beliefs.distribution(belief).marginals())
+        if len(p) != len(Y):
+            raise ComitiaError(f"X and y must be of the same instances; X has {len(p)}, y has {len(Y)}.")
+        self._tuned = Unseen(p, Y, check_weights(sample_weight, len(Y)), repr(pool))
+        return self
+
+    def _unseen(self) -> Unseen:
+        if not hasattr(self, "_tuned"):
+            raise ComitiaError("nothing is known about instances that members have not learnt from: tune(X, y) first.")
+        self._tuned.check(self.pool)
+        return self._tuned
 
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
         if not self.estimators:
@@ -96,6 +129,8 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
             raise ComitiaError("all estimators are dropped: at least one is needed.")
         if self.weights is not None and len(np.asarray(self.weights)) != len(names):
             raise ComitiaError(f"weights must have one entry for each of {len(names)} estimators.")
+        if hasattr(self, "_tuned"):
+            del self._tuned
         X = self._features(X, fit=True)
         n = check_lengths(X, targets)
         self._remember(targets)

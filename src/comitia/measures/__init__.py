@@ -9,7 +9,7 @@ from comitia.measures._averages import BalancedAccuracy, MacroF, MacroJaccard, M
 from comitia.measures._base import Measure, confusion
 from comitia.measures._custom import CountMeasure
 from comitia.measures._guarantees import RecallAtLeast, TwoCuts, recall_threshold
-from comitia.measures._registry import MEASURES, get_measure
+from comitia.measures._registry import MEASURES, get_measure, get_target
 from comitia.measures._together import decide_together
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "confusion",
     "decide_together",
     "get_measure",
+    "get_target",
     "recall_threshold",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
-from comitia.losses import Hamming
+from comitia.losses import Constraints, Hamming, Loss, Within
 from comitia.measures._cuts import best_cuts
 from comitia.relevance import Marginals
 
@@ -87,12 +87,20 @@ class Measure(ABC):
         cuts = np.where(y.any(axis=0), self._cuts(belief, target, mass), 0.5)
         return Hamming(false_positive=tuple(cuts.tolist()), false_negative=tuple((1 - cuts).tolist()))
 
-    def cross_fitted(self, p: ArrayLike, truth: ArrayLike, weight: ArrayLike | None = None, *, seed: int = 0) -> float:
+    def cross_fitted(
+        self,
+        p: ArrayLike,
+        truth: ArrayLike,
+        weight: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        seed: int = 0,
+    ) -> float:
         """Return an honest estimate of what :meth:`resolve` will reach on new instances.
 
         The instances are divided at random; each half is decided by the cuts that the other half resolved to, and the
         measure is taken of all of them.  The value of cuts on the instances they were tuned on is too good: the more
-        so, the rarer the labels.
+        so, the rarer the labels.  With ``constraints`` the answers keep these limits.
         """
         belief, y, mass = _judged(p, truth, weight)
         if len(y) < 2:
@@ -101,7 +109,9 @@ class Measure(ABC):
         halves = order[: len(y) // 2], order[len(y) // 2 :]
         labeling = np.empty_like(y)
         for tuned, judged in (halves, halves[::-1]):
-            loss = self.resolve(belief[tuned], y[tuned], mass[tuned])
+            loss: Loss = self.resolve(belief[tuned], y[tuned], mass[tuned])
+            if constraints is not None:
+                loss = Within(loss, constraints)
             labeling[judged] = loss.minimise(Marginals(belief[judged]))
         return self.value(y, labeling, mass)
 

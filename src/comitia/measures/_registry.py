@@ -7,6 +7,7 @@ from typing import Any
 
 from comitia._errors import ComitiaError
 from comitia._names import unknown
+from comitia.losses import LOSSES, Loss, get_loss
 from comitia.measures._averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
 from comitia.measures._base import Measure
 from comitia.measures._custom import CountMeasure
@@ -40,3 +41,23 @@ def get_measure(measure: str | Measure | Callable[..., Any], **parameters: Any) 
     if callable(measure):
         return CountMeasure(measure, **parameters)
     raise ComitiaError(f"measure must be a name, a Measure or a function of (tp, fp, fn, tn); got {measure!r}.")
+
+
+def get_target(loss: str | Loss | Measure | Callable[..., Any]) -> Loss | Measure:
+    """Return what predictions are made for: a loss of an instance, or a measure of a whole set.
+
+    A name is one of :data:`comitia.LOSSES` or :data:`MEASURES`; a function is a loss of (truth, labeling).
+
+    Examples
+    --------
+    >>> from comitia.measures import get_target
+    >>> get_target("jaccard"), get_target("micro-f1")
+    (JaccardLoss(zero_division=1.0), MicroF(estimate='expected', beta=1.0, zero_division=0.0))
+    """
+    if isinstance(loss, Measure):
+        return loss
+    if isinstance(loss, str) and loss not in LOSSES:
+        if loss not in MEASURES:
+            raise ComitiaError(unknown("loss", loss, [*LOSSES, *MEASURES]))
+        return MEASURES[loss]()
+    return get_loss(loss)
