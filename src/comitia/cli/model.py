@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +20,18 @@ from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import load_features
 from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES
+from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="File to write.", dir_okay=False, rich_help_panel="Output")
 ]
+
+_TARGETS = (*LOSS_NAMES, *MEASURES)
+_LOSS_HELP = (
+    f"What predictions shall minimise: {', '.join(LOSS_NAMES)}; or a measure of a whole set: {', '.join(MEASURES)}."
+)
+_LIMITS = "Limits and doubt"
 
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.", rich_help_panel="Output")]
 
@@ -36,7 +44,7 @@ def train(
     output: Output,
     labels: Labels = None,
     ensemble: Annotated[str, typer.Option(help="emodt (trees), ecc (chains) or ebr (binary relevance).")] = "ecc",
-    loss: Annotated[str, typer.Option(help=f"What predictions shall minimise: {', '.join(LOSS_NAMES)}.")] = "hamming",
+    loss: Annotated[str, typer.Option(help=_LOSS_HELP)] = "hamming",
     aggregation: Annotated[
         str | None,
         typer.Option(
@@ -44,6 +52,10 @@ def train(
             "By default the paper's advice for the loss."
         ),
     ] = None,
+    oob: Annotated[
+        bool,
+        typer.Option("--oob", help="Keep what is out of bag: predict --abstain-rate and --guarantee need it."),
+    ] = False,
     members: Annotated[int, typer.Option("--members", "-m", min=1, help="Number of members.")] = 50,
     seed: Seed = 0,
     n_jobs: Jobs = None,
@@ -57,9 +69,10 @@ def train(
 
     $ comitia train mine.csv --labels red,green,blue --loss f1 -o model.skops
     $ comitia train emotions --ensemble emodt --aggregation oob -o model.skops
+    $ comitia train emotions --ensemble emodt --loss macro-f1 -o model.skops
     """
     kind = _one("--ensemble", "ensemble", ensemble, comitia.ENSEMBLES)
-    target = _one("--loss", "loss", loss, LOSS_NAMES)
+    target = _one("--loss", "loss", loss, _TARGETS)
     how = aggregation and _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
     if how == "ctp-joint" and not comitia.ENSEMBLES[kind]().supports_joint:
         raise misuse("--aggregation", f"ctp-joint needs trees: --ensemble emodt, not {kind}.")
@@ -70,7 +83,7 @@ def train(
         n_estimators=members,
         loss=target,
         aggregation=how,
-        oob_score=how == CHOSEN_BY_OOB,
+        oob_score=oob or how == CHOSEN_BY_OOB or target in MEASURES,
         random_state=seed,
         n_jobs=n_jobs or -1,
     )
@@ -106,6 +119,25 @@ def predict(
     ],
     output: Output,
     proba: Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")] = False,
+    at_least: Annotated[
+        int | None, typer.Option(min=0, help="Fewest labels of an instance.", rich_help_panel=_LIMITS)
+    ] = None,
+    at_most: Annotated[
+        int | None, typer.Option(min=0, help="Most labels of an instance.", rich_help_panel=_LIMITS)
+    ] = None,
+    abstain_rate: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Share of labels that may be left open.", rich_help_panel=_LIMITS),
+    ] = None,
+    guarantee: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of an instance's labels that shall not be denied: what is in doubt is left open.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -113,27 +145,49 @@ def predict(
 
     Columns of DATA are found by their names; others, labels among them, are left alone.  The model file is opened
     without running any code that it might hold.  In CSV, a label whose name begins with =, +, - or @ gets an apostrophe
-    in front, so that no spreadsheet takes it for a formula.
+    in front, so that no spreadsheet takes it for a formula.  Cells of labels that are left open are empty.
 
-    [bold]Example[/]
+    [bold]Examples[/]
 
     $ comitia predict model.skops new.csv -o labels.csv
+    $ comitia predict model.skops new.csv --at-least 1 --at-most 3 -o labels.csv
+    $ comitia predict model.skops new.csv --abstain-rate 0.1 -o labels.csv
     """
     import pandas as pd
 
+    limits = {name: value for name, value in (("at_least", at_least), ("at_most", at_most)) if value is not None}
+    doubt = {name: value for name, value in (("rate", abstain_rate), ("guarantee", guarantee)) if value is not None}
+    _check_wishes(proba, limits, doubt)
     _check_output(output, (".csv", ".parquet"), [model, data], force)
     opened = Model.open(model)
     if opened.version != comitia.__version__:
         fitted_by = escape(printable(opened.version))
         messages.print(f"the model was fitted by comitia {fitted_by}; this is {comitia.__version__}", highlight=False)
     inputs = opened.inputs(load_features(data))
-    found = opened.ensemble.predict_proba(inputs) if proba else opened.ensemble.predict(inputs)
-    _write(pd.DataFrame(found, columns=list(opened.labels)), output)
+    if limits:
+        opened.ensemble.set_params(constraints=replace(opened.ensemble.constraints or comitia.Constraints(), **limits))
+    if doubt:
+        found = opened.ensemble.predict_partial(inputs, **doubt)
+    else:
+        found = opened.ensemble.predict_proba(inputs) if proba else opened.ensemble.predict(inputs)
+    frame = pd.DataFrame(found, columns=list(opened.labels))
+    _write(frame.astype("Int8").mask(frame < 0) if doubt else frame, output)
     if as_json:
         print_json({**_described(opened), "instances": len(found), "probabilities": proba, "file": str(output)})
         return
     what = "probabilities" if proba else "labels"
     typer.echo(f"{what} of {len(found):,} instances: {printable(output)}")
+
+
+def _check_wishes(proba: bool, limits: dict[str, Any], doubt: dict[str, Any]) -> None:
+    """Refuse wishes that cannot be had together."""
+    if len(doubt) > 1:
+        raise misuse("--guarantee", "leaves labels open by itself: give it or --abstain-rate, not both.")
+    option = {"rate": "--abstain-rate", "guarantee": "--guarantee"}.get(next(iter(doubt), ""))
+    if option and limits:
+        raise misuse(option, "leaves labels open, and limits are on whole answers: give no --at-least and --at-most.")
+    if proba and (limits or option):
+        raise misuse("--proba", "writes probabilities, of which nothing is decided.")
 
 
 def _check_output(output: Path, endings: tuple[str, ...], inputs: list[Path], force: bool) -> None:

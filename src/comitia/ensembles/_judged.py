@@ -54,7 +54,9 @@ class JudgedEnsemble(MultilabelEnsemble):
 
     def _unseen(self) -> Unseen:
         if not hasattr(self, "_oob"):
-            raise ComitiaError("what members have not seen is known out of bag: fit with oob_score=True.")
+            raise ComitiaError(
+                "what members have not seen is known out of bag: fit with oob_score=True (comitia train --oob)."
+            )
         self._oob.unseen.check(self.pool)
         return self._oob.unseen
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,15 +83,14 @@ class OutOfBag:
         powers = {name: read.power for name, (_, read) in ways.items() if isinstance(read, Seen) and read != reading}
         return cls(kept, proba, values, powers, repr(pool), repr(reading), Y, repr(ensemble.constraints))
 
-    @cached_property
+    @property
     def unseen(self) -> Unseen:
         """What decisions are tuned on: the instances that could be judged."""
-        judged = self.weight > 0
-        rows = slice(None) if judged.all() else judged
-        return Unseen(self.proba[rows], self.Y[rows], self.weight[rows], self.pool)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        if self not in _UNSEEN:
+            judged = self.weight > 0
+            rows = slice(None) if judged.all() else judged
+            _UNSEEN[self] = Unseen(self.proba[rows], self.Y[rows], self.weight[rows], self.pool)
+        return _UNSEEN[self]
 
     def table(self, pool: Any, reading: Any) -> dict[str, dict[str, float]]:
         """Return the mean loss of every way of deciding, for every loss that is known."""
@@ -152,6 +151,10 @@ class OutOfBag:
                     f"out-of-bag losses are known for {name} {then}, with which they were found; got {now}. Fit again"
                     " to have them."
                 )
+
+
+# Found once for each, and no part of what is saved.
+_UNSEEN: WeakKeyDictionary[OutOfBag, Unseen] = WeakKeyDictionary()
 
 
 def _usual(loss: Loss, names: Collection[str]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -41,9 +41,10 @@ class Unseen:
 
     def resolved(self, measure: Measure) -> Hamming:
         """Return the loss whose minimiser does best by a measure: found once, and looked up from then on."""
-        if measure not in self._known:
-            self._known[measure] = measure.resolve(self.p, self.Y, self.weight)
-        return self._known[measure]
+        known = _RESOLVED.setdefault(self, {})
+        if measure not in known:
+            known[measure] = measure.resolve(self.p, self.Y, self.weight)
+        return known[measure]
 
     def cross_fitted(self, measure: Measure, constraints: Constraints | None) -> float:
         """Return an honest estimate of what the resolved loss reaches on new instances."""
@@ -56,9 +57,6 @@ class Unseen:
                 f"decisions are tuned on beliefs of pool {self.pool}; got {get_pool(pool)!r}. Fit, or tune, again."
             )
 
-    @cached_property
-    def _known(self) -> dict[Measure, Hamming]:
-        return {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+# What was found for whom, as long as there is somebody: no part of what is saved.
+_RESOLVED: WeakKeyDictionary[Unseen, dict[Measure, Hamming]] = WeakKeyDictionary()
