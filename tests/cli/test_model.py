@@ -259,3 +259,52 @@ def test_the_version_of_a_model_is_no_markup(joint, mine):
     ended = comitia("predict", "model.skops", "mine.csv", "-o", "out.csv")
     assert ended.code == 0
     assert "fitted by comitia [/bold] [red]1\\x1b;" in ended.said
+
+
+@pytest.fixture(scope="module")
+def judged(joint_csv, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "judged.skops"
+    ended = comitia("train", joint_csv, "-l", "y*", "--ensemble", "emodt", "--loss", "macro-f1", "-m", 20, "-o", path)
+    assert (ended.code, "for macro-f1, decided by ctp" in ended.said) == (0, True)
+    return path
+
+
+def test_a_model_for_a_measure_predicts_what_the_classifier_does(judged, joint, features, tmp_path):
+    forest = ENSEMBLES["emodt"](20, loss="macro-f1", oob_score=True, random_state=0).fit(joint.X, joint.Y)
+    ended = comitia("predict", judged, write(tmp_path / "new.csv", features), "-o", tmp_path / "out.csv")
+    assert ended.code == 0
+    assert (pd.read_csv(tmp_path / "out.csv").to_numpy() == forest.predict(joint.X)).all()
+
+
+def test_predictions_keep_the_limits_that_are_asked_for(trained, features, tmp_path):
+    data = write(tmp_path / "new.csv", features)
+    ended = comitia("predict", trained, data, "--at-least", 1, "--at-most", 1, "-o", tmp_path / "out.csv")
+    assert ended.code == 0
+    assert (pd.read_csv(tmp_path / "out.csv").sum(axis=1) == 1).all()
+    ended = comitia("predict", trained, data, "--at-least", 2, "--at-most", 1, "-o", tmp_path / "other.csv")
+    assert ended.code
+    assert "contradict" in ended.said
+
+
+def test_cells_of_labels_that_are_left_open_are_empty(judged, joint, features, tmp_path):
+    data, forest = write(tmp_path / "new.csv", features), Model.open(judged).ensemble
+    for option, wish in (("--abstain-rate", {"rate": 0.2}), ("--guarantee", {"guarantee": 0.9})):
+        out = tmp_path / f"out{option}.csv"
+        assert comitia("predict", judged, data, option, next(iter(wish.values())), "-o", out).code == 0
+        expected = forest.predict_partial(joint.X, **wish)
+        assert (expected == -1).any()
+        assert (pd.read_csv(out).fillna(-1).to_numpy() == expected).all()
+        assert {cell for line in out.read_text().splitlines()[1:] for cell in line.split(",")} == {"", "0", "1"}
+
+
+def test_wishes_that_cannot_be_had_together_are_refused(judged, trained, features, tmp_path):
+    data = write(tmp_path / "new.csv", features)
+    for wishes in (
+        ["--abstain-rate", 0.1, "--guarantee", 0.9],
+        ["--abstain-rate", 0.1, "--at-most", 2],
+        ["--proba", "--at-most", 2],
+    ):
+        assert comitia("predict", judged, data, *wishes, "-o", tmp_path / "out.csv").code == 2
+    ended = comitia("predict", trained, data, "--abstain-rate", 0.1, "-o", tmp_path / "out.csv")
+    assert (ended.code, "comitia train --oob" in ended.said) == (1, True)
+    assert not (tmp_path / "out.csv").exists()
