@@ -63,7 +63,7 @@ def compare(
         (aggregation ``"own"``), and with the decisions that its probabilities allow for the loss.  By default
         ``("emodt", "ecc", "ebr")``.
     losses : sequence of str, default=("hamming", "subset01", "f1")
-        Names of `comitia.LOSSES`.
+        Names of `comitia.LOSSES`, and of `comitia.MEASURES`: the value of a whole test fold is then compared.
     aggregations : sequence of str, optional
         Names of `comitia.AGGREGATIONS`, or ``"oob"`` for the choice out of bag; all by default.
     pools : sequence of str, default=("mean",)
@@ -90,8 +90,8 @@ def compare(
         Which columns are labels, where ``X`` is a file or a data frame with its labels in it; ``*`` stands for
         anything.  For arrays the names of the labels.
     cluster : str or distributed.Client, optional
-        Where to compute instead of here: the address of a Dask scheduler (``tcp://…``, ``tls://…``), its scheduler file,
-        a client, or ``"ray"`` or ``"ray://…"``.  The results are the same.
+        Where to compute instead of here: the address of a Dask scheduler (``tcp://…``, ``tls://…``), its file, a client,
+        or ``"ray"`` or ``"ray://…"``.  The results are the same.
     same_bits : bool, default=False
         Whether to refuse a cluster whose machines round differently, instead of noting it.
 

@@ -17,7 +17,7 @@ from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import results
-from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, file_name
+from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, file_name
 from comitia.relevance import POOLS
 
 _WHAT, _OUTPUT = "What to compare", "Output"
@@ -33,7 +33,7 @@ def compare(
     ensembles: Annotated[
         str, typer.Option(help="emodt (trees), ecc (chains), ebr (binary relevance).", rich_help_panel=_WHAT)
     ] = "emodt,ecc,ebr",
-    losses: Annotated[str, typer.Option(help=f"Of {', '.join(LOSS_NAMES)}.", rich_help_panel=_WHAT)] = (
+    losses: Annotated[str, typer.Option(help=f"Of {', '.join(TARGET_NAMES)}.", rich_help_panel=_WHAT)] = (
         "hamming,subset01,f1"
     ),
     aggregations: Annotated[
@@ -76,7 +76,7 @@ def compare(
     $ comitia compare emotions --losses f1 --ensembles ecc,ebr --folds 10
     """
     chosen = names("--ensembles", "ensemble", ensembles, comitia.ENSEMBLES)
-    targets = names("--losses", "loss", losses, LOSS_NAMES)
+    targets = names("--losses", "loss", losses, TARGET_NAMES)
     ways = names("--aggregations", "aggregation", aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB))
     pooled = names("--pools", "pool", pools, POOLS)
     source = data_source(data, labels)

@@ -19,7 +19,7 @@ from comitia.cli.errors import misuse
 from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import load_features
-from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES
+from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, TARGET_NAMES
 from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 
@@ -27,7 +27,6 @@ Output = Annotated[
     Path, typer.Option("--output", "-o", help="File to write.", dir_okay=False, rich_help_panel="Output")
 ]
 
-_TARGETS = (*LOSS_NAMES, *MEASURES)
 _LOSS_HELP = (
     f"What predictions shall minimise: {', '.join(LOSS_NAMES)}; or a measure of a whole set: {', '.join(MEASURES)}."
 )
@@ -72,7 +71,7 @@ def train(
     $ comitia train emotions --ensemble emodt --loss macro-f1 -o model.skops
     """
     kind = _one("--ensemble", "ensemble", ensemble, comitia.ENSEMBLES)
-    target = _one("--loss", "loss", loss, _TARGETS)
+    target = _one("--loss", "loss", loss, TARGET_NAMES)
     how = aggregation and _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
     if how == "ctp-joint" and not comitia.ENSEMBLES[kind]().supports_joint:
         raise misuse("--aggregation", f"ctp-joint needs trees: --ensemble emodt, not {kind}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -81,7 +81,7 @@ def reproduce(
         results.print(
             f"[bold]{escape(chosen.name)}[/]: {len(cells)} of {len(list(chosen.cells()))} cells", highlight=False
         )
-    where = {"n_jobs": n_jobs, "cluster": cluster, "same_bits": same_bits}
+    where: dict[str, Any] = {"n_jobs": n_jobs, "cluster": cluster, "same_bits": same_bits}
     execute(chosen, folder, cells=cells, data_home=data_home, paper=paper, as_json=as_json, **where)
 
 

@@ -248,9 +248,9 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         known = self.observed_ if observed is None else observed
         for start in range(0, len(rows), step := self._chunk()):
             part = slice(start, start + step)
-            yield Beliefs(partial(self._unseen, features, rows[part], known.take(part)), self._weights())
+            yield Beliefs(partial(self._not_seen, features, rows[part], known.take(part)), self._weights())
 
-    def _unseen(self, X: Any, rows: IntArray, observed: Observed, joint: bool) -> list[Relevance]:
+    def _not_seen(self, X: Any, rows: IntArray, observed: Observed, joint: bool) -> list[Relevance]:
         """What each ensemble believes about instances, as far as its members have not seen them."""
         some = _safe_indexing(X, rows)
         return [

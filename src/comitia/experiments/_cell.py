@@ -21,9 +21,9 @@ from comitia.datasets import Dataset, MultilabelStratifiedKFold
 from comitia.experiments._choose import choose
 from comitia.experiments._plan import Cell, Plan
 from comitia.experiments._provenance import checksum, now, versions, worker
-from comitia.experiments._score import Way, losses_of
+from comitia.experiments._score import Way, loss_of, losses_of
 from comitia.experiments._settings import CHOSEN_BY_OOB, OF_ONE_MEMBER, OWN
-from comitia.losses import get_loss
+from comitia.measures import MEASURES
 
 DIGITS = "seven-segment"
 """The example whose predictions can be drawn."""
@@ -105,7 +105,9 @@ def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -
     splits = folds(plan.folds, shuffle=True, random_state=plan.seed_of_folds(cell)).split(data.X, data.Y)
     train, test = next(split for fold, split in enumerate(splits) if fold == cell.fold)
     setting = plan.setting(cell.ensemble)
-    judged = {"oob_score": True, "aggregation": CHOSEN_BY_OOB} if _judges(plan, cell) else {}
+    judged: dict[str, Any] = {"oob_score": True, "aggregation": CHOSEN_BY_OOB} if _judges(plan, cell) else {}
+    if setting.leaves_out and not MEASURES.keys().isdisjoint(plan.losses):
+        judged["oob_score"] = True
     ensemble = setting.build(random_state=plan.seed_of_members(cell), n_jobs=n_jobs, **judged)
     part = data.take(train)
     ensemble.set_params(**choose(ensemble, setting.choose, part.X, part.Y, sample_weight=part.sample_weight))
@@ -142,7 +144,7 @@ def _rows(plan: Plan, cell: Cell, ensemble: Any, held_out: Dataset) -> list[dict
     if foreign:
         labeling = _own(ensemble, held_out.X)
         for loss in plan.losses:
-            found[Way(loss, OWN, "", 1)] = float(get_loss(loss).value(held_out.Y, labeling).mean())
+            found[Way(loss, OWN, "", 1)] = loss_of(loss, held_out.Y, labeling)
     n_test = held_out.n_instances
     return [
         asdict(Row(**asdict(cell), **asdict(decision), value=value, n_test=n_test)) for decision, value in found.items()
@@ -191,6 +193,7 @@ def _is_drawn(plan: Plan, cell: Cell, data: Dataset) -> bool:
 
 def _digits(plan: Plan, ensemble: Any, held_out: Dataset) -> dict[str, Any]:
     loss = "subset01" if "subset01" in plan.losses else plan.losses[0]
+    loss = "hamming" if loss in MEASURES else loss
     cell = Cell(DIGITS, plan.ensembles[0].name, 0, 0)
     names = [name for name in _aggregations(plan, cell) if name != CHOSEN_BY_OOB and ensemble.can_decide_by(name)]
     before = {name: ensemble.get_params()[name] for name in ("loss", "aggregation")}

@@ -18,6 +18,7 @@ from comitia.experiments._settings import CHOSEN_BY_OOB as CHOSEN_BY_OOB
 from comitia.experiments._settings import EnsembleSetting as EnsembleSetting
 from comitia.experiments._settings import PlanError as PlanError
 from comitia.losses import LOSSES
+from comitia.measures import MEASURES
 from comitia.relevance import POOLS
 
 EXAMPLES = {"seven-segment": load_seven_segment}
@@ -25,6 +26,9 @@ EXAMPLES = {"seven-segment": load_seven_segment}
 
 LOSS_NAMES = tuple(LOSSES)
 """The losses that a name alone describes."""
+
+TARGET_NAMES = (*LOSSES, *MEASURES)
+"""What predictions can be made for by a name alone: losses, and measures of a whole set."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for kind, names, known in (
-            ("loss", self.losses, LOSS_NAMES),
+            ("loss", self.losses, TARGET_NAMES),
             ("aggregation", self.aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB)),
             ("pool", self.pools, POOLS),
         ):
@@ -134,6 +138,12 @@ class Plan:
             raise PlanError(f"sizes is {list(self.sizes)}: expected ascending numbers of members, from 1")
         for setting in self.ensembles:
             setting.check_offers(self.aggregations)
+            measures = [loss for loss in self.losses if loss in MEASURES]
+            if measures and not (setting.foreign or setting.leaves_out):
+                raise PlanError(
+                    f"loss {measures[0]!r} is tuned out of bag, and members of ensemble {setting.name!r} leave nothing"
+                    " out: set bootstrap = true or max_samples"
+                )
             if self.sizes and not setting.foreign and self.sizes[-1] > setting.n_members:
                 raise PlanError(
                     f"sizes goes up to {self.sizes[-1]}, but ensemble {setting.name!r} has {setting.n_members} members:"

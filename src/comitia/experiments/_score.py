@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from comitia.aggregation import AGGREGATIONS, Decision
 from comitia.experiments._plan import CHOSEN_BY_OOB
-from comitia.losses import get_loss
+from comitia.losses import Loss
+from comitia.measures import Measure, get_target
 from comitia.relevance import get_pool, get_reading
 
 
@@ -48,7 +49,8 @@ def losses_of(
     X, Y : array, sparse array or frame of shape (n, d), and array of 0/1 of shape (n, K)
         The instances to score on.
     losses, aggregations, pools : sequence of str
-        Names.  Joint aggregations are left out where the ensemble gives no joint distributions.  The aggregation
+        Names.  Measures of a whole set need out-of-bag beliefs and are decided with the pool of these: others are
+        left out.  Joint aggregations are left out where the ensemble gives no joint distributions.  The aggregation
         ``"oob"`` is the choice of the out-of-bag losses, which were found for all members: other sizes are left out,
         and so are ensembles whose aggregation is not ``"oob"``.
     sizes : sequence of int
@@ -57,7 +59,8 @@ def losses_of(
     Returns
     -------
     dict of Way to float
-        Mean losses, from 0 to 1.  The pool is empty for decisions that pool no marginals.
+        Mean losses, from 0 to 1; of measures, one minus the value of all instances.  The pool is empty for decisions
+        that pool no marginals.
 
     Examples
     --------
@@ -72,26 +75,46 @@ def losses_of(
     truth = np.asarray(Y)
     ways = list(_ways(ensemble, losses, aggregations, pools, sizes or [len(ensemble.members_)]))
     decisions = {way: _decision(ensemble, way) for way in ways}
+    targets = {loss: get_target(loss) for loss in losses}
     values: dict[Way, list[Any]] = {way: [] for way in ways}
     done = 0
     for beliefs in ensemble.beliefs(X):
         for way, decision in decisions.items():
             labeling = beliefs.decide(decision, None if way.size == len(ensemble.members_) else way.size)
             rows = slice(done, done + len(labeling))
-            values[way].append(get_loss(way.loss).value(truth[rows], labeling))
+            target = targets[way.loss]
+            # A measure of a whole set is taken of all answers together.
+            values[way].append(labeling if isinstance(target, Measure) else target.value(truth[rows], labeling))
         done = rows.stop
-    return {way: float(np.concatenate(parts).mean()) for way, parts in values.items()}
+    return {way: _mean(targets[way.loss], truth, np.concatenate(parts)) for way, parts in values.items()}
+
+
+def loss_of(loss: str, truth: ArrayLike, labeling: ArrayLike) -> float:
+    """Return the mean loss of answers; for a measure of a whole set, one minus its value."""
+    target = get_target(loss)
+    if isinstance(target, Measure):
+        return 1 - target.value(truth, labeling)
+    return float(target.value(truth, labeling).mean())
+
+
+def _mean(target: Loss | Measure, truth: Any, found: Any) -> float:
+    return 1 - target.value(truth, found) if isinstance(target, Measure) else float(found.mean())
 
 
 def _ways(
     ensemble: Any, losses: Sequence[str], aggregations: Sequence[str], pools: Sequence[str], sizes: Sequence[int]
 ) -> Iterator[Way]:
     for loss, aggregation, size in product(losses, aggregations, sizes):
+        known = pools
+        if isinstance(get_target(loss), Measure):
+            if not hasattr(ensemble, "oob_proba_"):
+                continue
+            known = [pool for pool in pools if get_pool(pool) == get_pool(ensemble.pool)]
         if aggregation == CHOSEN_BY_OOB:
             if ensemble.aggregation == CHOSEN_BY_OOB and size == len(ensemble.members_):
                 yield Way(loss, aggregation, "", size)
         elif AGGREGATIONS[aggregation].pools:
-            for pool in pools:
+            for pool in known:
                 yield Way(loss, aggregation, pool, size)
         elif ensemble.can_decide_by(aggregation):
             yield Way(loss, aggregation, "", size)
@@ -101,5 +124,6 @@ def _decision(ensemble: Any, way: Way) -> Decision:
     if way.aggregation == CHOSEN_BY_OOB:
         chosen: Decision = ensemble.decision(way.loss)
         return chosen
-    pool, reading = get_pool(way.pool or ensemble.pool), get_reading(ensemble.reading)
-    return AGGREGATIONS[way.aggregation].decision(get_loss(way.loss), pool, reading)
+    pool, target = get_pool(way.pool or ensemble.pool), get_target(way.loss)
+    reading = get_reading("independent" if isinstance(target, Measure) else ensemble.reading)
+    return AGGREGATIONS[way.aggregation].decision(ensemble._target(target), pool, reading)

@@ -23,7 +23,7 @@ LOSSES: dict[str, type[Loss]] = {
 }
 """Every loss that has a name.  Tests iterate over it: a loss is tested the day it is added."""
 
-_titles.LOSSES.update({name: (loss.title, loss.measure) for name, loss in LOSSES.items()})
+_titles.LOSSES.update({name: (loss.title, loss.measure, False) for name, loss in LOSSES.items()})
 
 
 def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:

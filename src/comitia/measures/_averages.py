@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,6 +75,8 @@ class MacroF(_F):
            [0, 1]], dtype=int8)
     """
 
+    title: ClassVar[str] = "Macro-F1"
+
     def maximise(self, p: ArrayLike) -> LabelArray:
         loss = FLoss(beta=self.beta, zero_division=self.zero_division)
         return np.ascontiguousarray(loss.minimise(_columns(p)).T)
@@ -97,6 +100,8 @@ class MicroF(_F):
     >>> MicroF().value([[1, 0], [0, 1]], [[1, 1], [0, 1]])
     0.8
     """
+
+    title: ClassVar[str] = "Micro-F1"
 
     micro = True
 
@@ -124,6 +129,8 @@ class MacroJaccard(Measure):
     estimate : {"expected", "smoothed", "empirical"}
         See :class:`Measure`.
     """
+
+    title: ClassVar[str] = "Macro-Jaccard"
 
     zero_division: float = 0.0
 
@@ -155,6 +162,8 @@ class BalancedAccuracy(Measure):
     estimate : {"expected", "smoothed", "empirical"}
         See :class:`Measure`.
     """
+
+    title: ClassVar[str] = "Balanced accuracy"
 
     def maximise(self, p: ArrayLike) -> LabelArray:
         belief = Marginals(np.asarray(p)).p

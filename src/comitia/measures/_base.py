@@ -39,6 +39,9 @@ class Measure(ABC):
         relevant instances the labels weigh m / (m + 10).
     """
 
+    title: ClassVar[str] = ""
+    """What people call it."""
+
     estimate: Estimate = field(default="expected", kw_only=True)
     micro: ClassVar[bool] = False
 

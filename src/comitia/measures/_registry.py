@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from comitia import _titles
 from comitia._errors import ComitiaError
 from comitia._names import unknown
 from comitia.losses import LOSSES, Loss, get_loss
@@ -19,6 +20,8 @@ MEASURES: dict[str, type[Measure]] = {
     "balanced-accuracy": BalancedAccuracy,
 }
 """Every measure of a set that has a name.  Tests iterate over it."""
+
+_titles.LOSSES.update({name: (measure.title, True, True) for name, measure in MEASURES.items()})
 
 
 def get_measure(measure: str | Measure | Callable[..., Any], **parameters: Any) -> Measure:

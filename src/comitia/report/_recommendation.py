@@ -9,7 +9,7 @@ from typing import Any
 
 from comitia.report._answers import Answer
 from comitia.report._blocks import Block
-from comitia.report._vocabulary import Measure, aggregation_and_pool, title
+from comitia.report._vocabulary import Measure, aggregation_and_pool, measure, title
 from comitia.report._words import number
 
 OWN = "own"
@@ -47,6 +47,8 @@ class Setting:
         --------
         >>> Setting("ECCClassifier", {"n_estimators": "50"}).code("ecc", "f1", "ptc-mbr", "mean", 0)
         'ECCClassifier(n_estimators=50, loss="f1", aggregation="ptc-mbr", random_state=0)'
+        >>> Setting("ECCClassifier").code("ecc", "macro-f1", "ctp", "mean", None)
+        'ECCClassifier(loss="macro-f1", aggregation="ctp", oob_score=True)'
         >>> forest = Setting("RandomForestClassifier", decides=False)
         >>> forest.code("forest", "f1", "own", "mean", 0)
         'RandomForestClassifier()'
@@ -55,6 +57,7 @@ class Setting:
         """
         decision = {"loss": _quoted(loss), "aggregation": _quoted(aggregation)}
         decision |= {"pool": _quoted(pool)} if pool != "mean" else {}
+        decision |= {"oob_score": "True"} if self.decides and (aggregation == "oob" or measure(loss).of_a_set) else {}
         if self.decides:
             seeded = {} if seed is None or "random_state" in self.arguments else {"random_state": str(seed)}
             return _call(self.constructor, {**self.arguments, **decision, **seeded})

@@ -21,6 +21,8 @@ class Measure:
     loss: str
     title: str
     higher_is_better: bool = False
+    of_a_set: bool = False
+    """Whether it is a measure of a whole test set, for which decisions are tuned out of bag."""
 
     def shown(self, loss: Value) -> Value:
         """Turn a loss from 0 to 1 into the percentage that people read.
