@@ -7,8 +7,8 @@ losses and ensembles, look it up.
 from __future__ import annotations
 
 LOSSES: dict[str, tuple[str, bool, bool]] = {}
-"""Title of each named loss or measure; whether people read one minus it, of which more is better; and whether it is of a
-whole set, not of an instance."""
+"""Title of each named loss or measure; whether people read one minus it, of which more is better; and whether it is of
+a whole set, not of an instance."""
 
 AGGREGATIONS: dict[str, str] = {}
 """Title of each named aggregation."""

@@ -167,3 +167,9 @@ def test_selecting_what_a_plan_does_not_have_is_refused(selection, message):
     with pytest.raises(PlanError) as caught:
         read_plan("table2").select(**selection)
     assert message in str(caught.value)
+
+
+def test_measures_of_a_set_need_members_that_leave_instances_out():
+    assert parse_plan('losses = ["macro-f1"]\n' + MINIMAL).losses == ("macro-f1",)
+    with pytest.raises(PlanError, match=r"loss 'macro-f1' is tuned out of bag, and members of ensemble 'ecc' leave"):
+        parse_plan('losses = ["f1", "macro-f1"]\n' + MINIMAL + "bootstrap = false\n")

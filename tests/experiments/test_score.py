@@ -103,3 +103,18 @@ def test_values_are_mean_losses_from_zero_to_one(ensemble, held_out):
     found = losses_of(ensemble, *held_out, losses=LOSSES, aggregations=AGGREGATIONS)
     assert all(0 <= value <= 1 for value in found.values())
     assert len(set(np.round(list(found.values()), 6))) > 4
+
+
+def test_a_measure_is_taken_of_all_answers_together(joint, monkeypatch):
+    forest = ENSEMBLES["emodt"](15, oob_score=True, aggregation="oob", random_state=0).fit(joint.X[:100], joint.Y[:100])
+    X, Y = joint.X[100:], joint.Y[100:]
+    monkeypatch.setattr(comitia.ensembles._base, "BELIEFS_AT_ONCE", 200)  # several chunks
+    ways = (*AGGREGATIONS, "oob")
+    found = losses_of(forest, X, Y, losses=["macro-f1", "f1"], aggregations=ways, pools=["mean", "median"])
+    measured = {way: value for way, value in found.items() if way.loss == "macro-f1"}
+    assert {way.aggregation for way in measured} == {*ways}
+    assert {way.pool for way in measured} == {"mean", ""}
+    for way, value in measured.items():
+        assert value == 1 - forest.set_params(loss=way.loss, aggregation=way.aggregation).score(X, Y), way
+    unjudged = ENSEMBLES["emodt"](2, random_state=0).fit(joint.X, joint.Y)
+    assert not losses_of(unjudged, X, Y, losses=["macro-f1"], aggregations=["ctp"])

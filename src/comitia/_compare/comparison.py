@@ -90,8 +90,8 @@ def compare(
         Which columns are labels, where ``X`` is a file or a data frame with its labels in it; ``*`` stands for
         anything.  For arrays the names of the labels.
     cluster : str or distributed.Client, optional
-        Where to compute instead of here: the address of a Dask scheduler (``tcp://…``, ``tls://…``), its file, a client,
-        or ``"ray"`` or ``"ray://…"``.  The results are the same.
+        Where to compute instead of here: the address of a Dask scheduler (``tcp://…``, ``tls://…``), its file, a
+        client, or ``"ray"`` or ``"ray://…"``.  The results are the same.
     same_bits : bool, default=False
         Whether to refuse a cluster whose machines round differently, instead of noting it.
 
