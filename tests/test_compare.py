@@ -156,3 +156,15 @@ except ImportError as error:
 """
     ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert ended.stdout == 'comitia.compare needs pandas: pip install "comitia[cli]"\n'
+
+
+def test_measures_of_a_whole_fold_are_compared_and_recommended_with_what_they_need(joint):
+    forest = RandomForestClassifier(5, random_state=0)
+    results = compare(joint.X, joint.Y, **FEW | {"ensembles": ["emodt", ("forest", forest)], "losses": ["macro-f1"]})
+    rows = results.to_frame()
+    assert set(rows[rows.ensemble == "forest"].aggregation) == {"own"}
+    assert {"gmv", "ctp", "oob"} <= set(rows[rows.ensemble == "emodt"].aggregation)
+    advice = results.recommendation("macro-f1", ensemble="emodt")
+    assert 'loss="macro-f1"' in advice.code
+    assert "oob_score=True" in advice.code
+    assert advice.measure.title == "Macro-F1"

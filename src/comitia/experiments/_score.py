@@ -78,7 +78,7 @@ def losses_of(
     targets = {loss: get_target(loss) for loss in losses}
     values: dict[Way, list[Any]] = {way: [] for way in ways}
     done = 0
-    for beliefs in ensemble.beliefs(X):
+    for beliefs in ensemble.beliefs(X) if ways else ():
         for way, decision in decisions.items():
             labeling = beliefs.decide(decision, None if way.size == len(ensemble.members_) else way.size)
             rows = slice(done, done + len(labeling))
