@@ -54,8 +54,8 @@ def get_target(loss: str | Loss | Measure | Callable[..., Any]) -> Loss | Measur
     Examples
     --------
     >>> from comitia.measures import get_target
-    >>> get_target("jaccard"), get_target("micro-f1")
-    (JaccardLoss(zero_division=1.0), MicroF(estimate='expected', beta=1.0, zero_division=0.0))
+    >>> get_target("f1"), get_target("micro-f1")
+    (FLoss(beta=1.0, zero_division=1.0), MicroF(estimate='expected', beta=1.0, zero_division=0.0))
     """
     if isinstance(loss, Measure):
         return loss
