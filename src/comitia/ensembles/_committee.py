@@ -33,7 +33,7 @@ from comitia.ensembles._parameters import documented
 from comitia.ensembles._targets import Targets
 from comitia.ensembles._trees import EMODTClassifier
 from comitia.ensembles._weights import forward_selection
-from comitia.losses import Hamming, Loss
+from comitia.losses import Constraints, Hamming, Loss
 from comitia.relevance import Independent, Observed, Pool, Reading, Relevance, mean, mixture
 
 
@@ -101,6 +101,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         aggregation: str | Aggregation | None = "oob",
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        constraints: Constraints | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -110,6 +111,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         self.aggregation = aggregation
         self.pool = pool
         self.reading = reading
+        self.constraints = constraints
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
