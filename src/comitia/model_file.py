@@ -19,9 +19,11 @@ from comitia._errors import ComitiaError
 from comitia._files import whole_file
 from comitia._model_archive import ModelFileError, inspect
 from comitia.aggregation import AGGREGATIONS
+from comitia.columns import TableEncoder
+from comitia.columns._encoders import Medians
 from comitia.ensembles import MultilabelEnsemble
 from comitia.ensembles._features import NominalEncoder
-from comitia.losses import LOSSES, Constraints
+from comitia.losses import Constraints, LOSSES
 from comitia.measures import MEASURES
 from comitia.relevance import POOLS, READINGS, mixture
 
@@ -151,7 +153,7 @@ class Model:
         """Return a fitted ensemble with the names of its columns; features without names are x0, x1, ..."""
         if not hasattr(ensemble, "members_"):
             raise ComitiaError(f"the model must be a fitted ensemble of comitia; got {ensemble!r}.")
-        names = getattr(ensemble, "feature_names_in_", None)
+        names = getattr(_table_encoder(ensemble) or ensemble, "feature_names_in_", None)
         if names is None:
             names = [f"x{j}" for j in range(getattr(ensemble, "n_features_in_", 0))]
         return cls(ensemble, tuple(map(str, names)), tuple(map(str, ensemble.label_names_)))
@@ -176,7 +178,8 @@ class Model:
     @property
     def nominal(self) -> tuple[str, ...]:
         """The features that are no numbers."""
-        return tuple(name for name, _ in _categories(self.ensemble))
+        encoder = _table_encoder(self.ensemble)
+        return tuple(name for name, kind in encoder.kinds_.items() if kind not in _NUMBERS) if encoder else ()
 
     def inputs(self, data: Dataset) -> Any:
         """Bring the columns of other data to the form in which the ensemble was given its own."""
@@ -187,31 +190,29 @@ class Model:
                 f"{', '.join(missing[:12])}{' ...' if len(missing) > 12 else ''}. It has: "
                 f"{', '.join(data.feature_names[:12])}{' ...' if len(data.feature_names) > 12 else ''}."
             )
+        encoder = _table_encoder(self.ensemble)
         if hasattr(data.X, "columns"):
-            return self._of_frame(data.X[list(self.features)], data.name)
+            frame = data.X[list(self.features)]
+            return frame if encoder else self._numbers(frame, data.name)
         positions = {name: j for j, name in enumerate(data.feature_names)}
         X = data.X[:, [positions[name] for name in self.features]]
-        if not self.nominal:
+        if encoder is None:
             return X
         import pandas as pd
 
-        dense = X.toarray() if hasattr(X, "toarray") else X
-        return self._of_frame(pd.DataFrame(dense, columns=list(self.features)), data.name)
+        frame = pd.DataFrame(X.toarray() if hasattr(X, "toarray") else X, columns=list(self.features))
+        frame.attrs["source"] = data.name
+        return frame
 
-    def _of_frame(self, frame: Any, name: str) -> Any:
+    def _numbers(self, frame: Any, name: str) -> Any:
         import pandas as pd
 
-        numeric = {column: pd.api.types.is_numeric_dtype(frame[column]) for column in self.features}
-        wrong = [column for column in self.features if column not in self.nominal and not numeric[column]]
-        if wrong:
-            raise ComitiaError(f"{name}: column {wrong[0]!r} holds text, and the model has learned from numbers there")
-        if not self.nominal:
-            return frame.to_numpy(dtype=float)
-        texts = {
-            column: pd.Categorical(_texts(frame[column]) if numeric[column] else frame[column].astype(object))
-            for column in self.nominal
-        }
-        return frame.assign(**texts)
+        for column in self.features:
+            if not pd.api.types.is_numeric_dtype(frame[column]):
+                raise ComitiaError(
+                    f"{name}: column {column!r} holds text, and the model has learned from numbers there"
+                )
+        return frame.to_numpy(dtype=float)
 
 
 @cache
@@ -336,8 +337,12 @@ def _check_whole(model: Model) -> None:
     if not isinstance(ensemble._form, ensembles._targets.Form) or (ensemble._form.classes is not None and n_labels > 1):
         raise ModelFileError("the form of its labels is not known")
     encoder = getattr(ensemble, "_encoder", None)
-    if encoder is not None and not (isinstance(encoder, NominalEncoder) and encoder.names == model.features):
-        raise ModelFileError("its nominal features are not those of the ensemble")
+    if isinstance(encoder, TableEncoder):
+        encoder.check()
+        if tuple(encoder.feature_names_in_) != model.features:
+            raise ModelFileError("its columns are not those of the ensemble")
+    elif encoder is not None and not (isinstance(encoder, Medians) and len(encoder.medians) == len(model.features)):
+        raise ModelFileError("its missing numbers are not those of the ensemble")
     if hasattr(ensemble, "n_features_in_") and ensemble.n_features_in_ != len(model.features):
         raise ModelFileError(f"its {len(model.features)} features are not those of the ensemble")
 
@@ -345,31 +350,27 @@ def _check_whole(model: Model) -> None:
 def _try(model: Model) -> None:
     """Predict one instance of zeros, so that what is wrong shows now; features of other kinds cannot be made up."""
     ensemble = model.ensemble
-    if type(ensemble)._features is not ensembles._bootstrap.BootstrapEnsemble._features:
+    if type(ensemble)._features is not ensembles._bootstrap.BootstrapEnsemble._features or not model.features:
         return
     X: Any = np.zeros((1, len(model.features)))
-    if categories := _categories(ensemble):
+    encoder = _table_encoder(ensemble)
+    if encoder or hasattr(ensemble, "feature_names_in_"):
         import pandas as pd
 
-        first = {name: [values[0] if len(values) else None] for name, values in categories}
-        X = pd.DataFrame(X, columns=list(model.features)).assign(**first)
-    elif hasattr(ensemble, "feature_names_in_"):
-        import pandas as pd
-
-        X = pd.DataFrame(X, columns=list(ensemble.feature_names_in_))
+        names = list(encoder.feature_names_in_ if encoder else ensemble.feature_names_in_)
+        missing = {name: [None] for name in model.nominal}
+        X = pd.DataFrame(X, columns=names).assign(**missing)
     if not np.isfinite(ensemble.predict_proba(X)).all() or len(ensemble.predict(X)) != 1:
         raise ModelFileError("its probabilities are no numbers")
 
 
-def _categories(ensemble: Any) -> list[tuple[str, Any]]:
-    """The nominal features and the values that each may have."""
+_NUMBERS = ("number", "left out")
+
+
+def _table_encoder(ensemble: Any) -> TableEncoder | None:
+    """What turns the frames that an ensemble has learned from into numbers."""
     encoder = getattr(ensemble, "_encoder", None)
-    return list(zip(encoder.columns, encoder.categories, strict=True)) if encoder else []
-
-
-def _texts(column: Any) -> Any:
-    """Numbers as the texts that they are read from: a nominal 3 is not 3.0."""
-    return [None if value != value else f"{value:.17g}" for value in column]
+    return encoder if isinstance(encoder, TableEncoder) else None
 
 
 def _sentence(error: BaseException) -> str:

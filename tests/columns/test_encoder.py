@@ -23,7 +23,11 @@ from comitia.columns import TableEncoder
 N = 200
 RNG = np.random.default_rng(0)
 GENRES = ("rock", "jazz", "folk")
-TRUSTED = ["comitia.columns._encoder.TableEncoder", "numpy.dtype"]
+TRUSTED = [
+    "comitia.columns._encoder.TableEncoder",
+    *(f"comitia.columns._encoders.{name}" for name in ("Categories", "Words", "Medians")),
+    "numpy.dtype",
+]
 
 
 def songs(n: int = N) -> pd.DataFrame:

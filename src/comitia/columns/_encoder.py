@@ -9,17 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
 from comitia._names import printable, unknown
-from comitia.columns._cells import Cells, column, column_names, read_cells
-from comitia.columns._dates import PERIODS, date_parts
-from comitia.columns._encoders import RARE, encode_category, encode_text, fit_category, fit_text
+from comitia.columns._cells import Cells, column, column_names, is_frame, read_cells
+from comitia.columns._dates import ORDERS, PERIODS, date_parts
+from comitia.columns._encoders import RARE, Categories, Medians, Words
 from comitia.columns._kinds import Place, Use, dates_of, decide, matching, numbers_of
 from comitia.columns._numbers import NOTATIONS, Notation
 
@@ -83,8 +80,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    The cost is linear in the number of cells, the memory that of the result and of one column at a time.  The encoders
-    inside are scikit-learn's; all fitted state is made of them, arrays, dicts, lists and strings.
+    The cost is linear in the number of cells, the memory that of the result and of one column at a time.  All that is
+    learnt is plain data: arrays, dicts, lists and strings, which `check` looks through.
 
     skrub's ``TableVectorizer`` has the same aim.  It guesses numbers and dates from texts more freely, turns every text
     into dense components, leaves nothing out because its rows differ, and its classes are not among those that skops
@@ -158,7 +155,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.date_orders_: dict[str, str] = {}
         self.date_parts_: dict[str, list[str]] = {}
         self.date_spans_: dict[str, list[int]] = {}
-        self.rare_: dict[str, list[str]] = {}
         self.encoders_: dict[str, Any] = {}
         blocks: dict[str, Any] = {}
         for name in names:
@@ -174,7 +170,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : frame or array of shape (n, d)
-            With the columns of `fit`, found by their names; others are left alone.
+            With the columns of `fit`, found by their names; others are left alone.  An array has them in their order.
 
         Returns
         -------
@@ -182,6 +178,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "kinds_")
         names, place = column_names(X), Place.in_frame(X)
+        if not is_frame(X) and len(names) == self.n_features_in_:
+            names = self.feature_names_in_.tolist()
         used = [name for name, kind in self.kinds_.items() if kind != "left out"]
         for name in used:
             if name not in names:
@@ -194,9 +192,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the names of the columns that `transform` gives."""
         check_is_fitted(self, "kinds_")
         names = [out for name in self._ordered("category", "number", "date") for out in self._names_out(name)]
-        if self.imputer_ is not None and self.imputer_.indicator_ is not None:
+        if self.imputer_ is not None:
             numbers = [out for name in self._ordered("number", "date") for out in self._names_out(name)]
-            names += [f"{numbers[j]}=missing" for j in self.imputer_.indicator_.features_]
+            names += [f"{numbers[j]}=missing" for j in self.imputer_.told]
         return np.asarray([*names, *(out for name in self._ordered("text") for out in self._names_out(name))], object)
 
     def describe(self) -> str:
@@ -219,9 +217,39 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             "numbers": [(name, "") for name in self._ordered("number")],
             "categories": [(name, self._values_in_words(name)) for name in self._ordered("category")],
             "dates": [(name, "") for name in self._ordered("date")],
-            "text": [(name, f"{len(self.encoders_[name].vocabulary_)} words") for name in self._ordered("text")],
+            "text": [(name, f"{self.encoders_[name].width} words") for name in self._ordered("text")],
             "left out": [(name, self.left_out_[name]) for name in self._ordered("left out")],
         }
+
+    @property
+    def rare_(self) -> dict[str, list[str]]:
+        """The values of each category that are rare."""
+        return {name: list(self.encoders_[name].rare) for name in self._ordered("category")}
+
+    def check(self) -> None:
+        """Raise ComitiaError unless what was learnt fits together; for encoders that come from a file."""
+        check_is_fitted(self, "kinds_")
+        self._check_parameters()
+        names = [str(name) for name in self.feature_names_in_]
+        if list(self.kinds_) != names or self.n_features_in_ != len(names) or not isinstance(self.sparse_output_, bool):
+            raise ComitiaError("an encoder must know what each of its columns is.")
+        made = {"category": Categories, "text": Words}
+        for name, kind in self.kinds_.items():
+            if kind not in ("number", "date", "category", "text", "left out"):
+                raise ComitiaError(f"column {name!r} must be of a known kind; got {kind!r}.")
+            if kind in made and type(self.encoders_.get(name)) is not made[kind]:
+                raise ComitiaError(f"column {name!r} must have the values of a {kind}.")
+            if kind == "date":
+                self._check_date(name)
+        if self.imputer_ is not None and type(self.imputer_) is not Medians:
+            raise ComitiaError("missing numbers must have medians in their place.")
+
+    def _check_date(self, name: str) -> None:
+        span, parts = self.date_spans_[name], self.date_parts_[name]
+        if len(span) != 2 or not all(type(end) is int and abs(end) < 2**63 for end in span) or span[0] > span[1]:
+            raise ComitiaError(f"column {name!r} must have a first and a last date.")
+        if self.date_orders_[name] not in ("", *ORDERS) or not set(parts) <= set(PERIODS):
+            raise ComitiaError(f"column {name!r} must have dates of a known form.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,15 +298,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if use.kind == "date":
             self._fit_date(name, dates_of(name, cells, use.detail, place), use.detail)
         elif use.kind == "category":
-            self.encoders_[name], self.rare_[name] = fit_category(
-                cells, self.encoding, self.min_frequency, self.max_categories
-            )
+            self.encoders_[name] = Categories.of(cells, self.encoding, self.min_frequency, self.max_categories)
         elif use.kind == "text":
-            vectorizer = fit_text(cells, self.max_words)
-            if vectorizer is None:
+            words = Words.of(cells, self.max_words)
+            if words is None:
                 use = Use("left out", "text without words")
             else:
-                self.encoders_[name] = vectorizer
+                self.encoders_[name] = words
         self.kinds_[name] = use.kind
         if use.kind == "left out":
             self.left_out_[name] = use.detail
@@ -299,10 +325,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if kind == "date":
             return self._encode_dates(name, dates_of(name, cells, self.date_orders_[name], place))
         if not len(cells.values):
-            return csr_array((0, len(self._names_out(name))))
-        if kind == "text":
-            return encode_text(self.encoders_[name], cells)
-        return encode_category(self.encoders_[name], self.rare_[name], cells)
+            return csr_array((0, self.encoders_[name].width))
+        return self.encoders_[name].encode(cells)
 
     def _encode_dates(self, name: str, instants: NDArray[Any]) -> FloatArray:
         first, last = self.date_spans_[name]
@@ -325,11 +349,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if fit:
             self.imputer_ = None
             if self.missing == "impute" and numbers.shape[1]:
-                imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-                self.imputer_ = imputer.fit(numbers)
+                self.imputer_ = Medians.of(numbers)
         if self.imputer_ is not None:
-            width = len(self.imputer_.get_feature_names_out())
-            numbers = self.imputer_.transform(numbers) if n else np.empty((0, width))
+            numbers = self.imputer_.encode(numbers)
         parts = [blocks[name] for name in self._ordered("category")] + [numbers]
         parts += [blocks[name] for name in self._ordered("text")]
         if fit:
@@ -347,10 +369,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _names_out(self, name: str) -> list[str]:
         encoder = self.encoders_.get(name)
-        if isinstance(encoder, TfidfVectorizer):
-            return [f"{name}: {word}" for word in encoder.get_feature_names_out()]
-        if isinstance(encoder, OneHotEncoder):
-            return [f"{name}={'missing' if value is None else value}" for value in encoder.categories_[0]]
+        if isinstance(encoder, Words):
+            return [f"{name}: {word}" for word in encoder.words]
+        if isinstance(encoder, Categories) and encoder.encoding == "one-hot":
+            return [f"{name}={'missing' if value is None else value}" for value in encoder.values]
         if name not in self.date_spans_:
             return [name]
         parts = self.date_parts_[name]
@@ -358,8 +380,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [name, *(f"{name}: {part}" for part in (parts if self.encoding == "ordinal" else waves))]
 
     def _values_in_words(self, name: str) -> str:
-        kept = [value for value in self.encoders_[name].categories_[0] if value not in (None, RARE)]
-        rare = f" and {len(self.rare_[name])} rare ones" if self.rare_[name] else ""
+        found = self.encoders_[name]
+        kept = [value for value in found.values if value not in (None, RARE)]
+        rare = f" and {len(found.rare)} rare ones" if found.rare else ""
         return f"{len(kept)} value{'' if len(kept) == 1 else 's'}{rare}"
 
 

@@ -17,9 +17,11 @@ from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
 from comitia.aggregation import Aggregation
+from comitia.columns import TableEncoder
+from comitia.columns._encoders import Categories, Medians, Words
 from comitia.ensembles._base import check_lengths, check_weights
 from comitia.ensembles._crews import Crew
-from comitia.ensembles._features import NominalEncoder, is_frame, nominal_columns
+from comitia.ensembles._features import as_texts, is_frame, with_names
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
@@ -32,7 +34,7 @@ from comitia.relevance import Pool, Reading
 class BootstrapEnsemble(JudgedEnsemble):
     """Base of ensembles that sample the data for every member."""
 
-    # How nominal columns of a frame become numbers.
+    # How categories become numbers.
     _nominal: Literal["one-hot", "ordinal"] = "one-hot"
 
     def __init__(
@@ -68,7 +70,7 @@ class BootstrapEnsemble(JudgedEnsemble):
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
-        return (*super()._made_of(), NominalEncoder)
+        return (*super()._made_of(), TableEncoder, Categories, Words, Medians)
 
     @abstractmethod
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
@@ -139,27 +141,72 @@ class BootstrapEnsemble(JudgedEnsemble):
         instances = Instances(rows, weight[rows], place)
         return instances, None if unweighted else np.tile(weight[rows][:, None], (1, len(members)))
 
+    # How features become numbers without missing ones, if members need that; None where they are as they come.
+    _encoder: TableEncoder | Medians | None
+
+    def _takes_texts(self) -> bool:
+        """Whether members take texts, one an instance."""
+        return False
+
+    def _takes_missing(self) -> bool:
+        """Whether members take missing numbers; others get the median, and a column that says where."""
+        return bool(self.__sklearn_tags__().input_tags.allow_nan)
+
     def _features(self, X: Any, fit: bool = False) -> Any:
-        checks = {
-            "dtype": (np.float64, np.float32),
-            "ensure_all_finite": "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True,
-            "ensure_min_samples": 1 if fit else 0,
-        }
         if fit:
-            nominal = nominal_columns(X) if is_frame(X) else []
-            self._encoder = NominalEncoder.of(X, nominal, self._nominal) if nominal else None
-        if self._encoder is None:
-            found = validate_data(self, X, reset=fit, accept_sparse="csr", **checks)
-            if issparse(found):
-                check_sparse("X", found)
-            return found
-        if not is_frame(X):
-            raise ComitiaError(
-                f"X must be a frame, as it was in fit: its nominal columns,"
-                f" {', '.join(map(repr, self._encoder.columns))}, are known by name."
-            )
+            self._encoder = None
+        texts = as_texts(X) if self._takes_texts() else None
+        if texts is not None:
+            if fit:
+                # An earlier fit may have seen columns.
+                self.__dict__.pop("n_features_in_", None)
+                self.__dict__.pop("feature_names_in_", None)
+            return texts
+        if is_frame(X) and (fit or isinstance(self._encoder, TableEncoder)):
+            return self._of_frame(X, fit)
+        if isinstance(self._encoder, TableEncoder):
+            strange = [name for name, kind in self._encoder.kinds_.items() if kind not in ("number", "left out")]
+            if strange:
+                raise ComitiaError(
+                    "X must be a frame, as it was in fit: columns that are no numbers are known by name, "
+                    f"{', '.join(map(repr, strange))}."
+                )
+        found = self._checked(validate_data, self, X, reset=fit)
+        if isinstance(self._encoder, TableEncoder):
+            return self._encoder.transform(found.toarray() if issparse(found) else found)
+        if fit and not issparse(found) and not self._takes_missing():
+            self._encoder = Medians.of(found)
+        return found if self._encoder is None or issparse(found) else self._encoder.encode(found)
+
+    def _of_frame(self, X: Any, fit: bool) -> Any:
         validate_data(self, X, reset=fit, skip_check_array=True)
-        return check_array(self._encoder.transform(X), input_name="X", **checks)
+        X = with_names(X)
+        if fit:
+            options = getattr(X, "attrs", {}).get("columns", {})
+            missing: Literal["keep", "impute"] = "keep" if self._takes_missing() else "impute"
+            self._encoder = TableEncoder(self._nominal, missing=missing, **options)
+            found = self._encoder.fit_transform(X)
+        else:
+            assert isinstance(self._encoder, TableEncoder)
+            found = self._encoder.transform(X)
+        if issparse(found) and not self.__sklearn_tags__().input_tags.sparse:
+            found = found.toarray()
+        return self._checked(check_array, found, input_name="X")
+
+    def _checked(self, check: Callable[..., Any], *given: Any, **how: Any) -> Any:
+        """Return features as scikit-learn checks them."""
+        sparse = issparse(given[-1])
+        found = check(
+            *given,
+            **how,
+            dtype=(np.float64, np.float32),
+            accept_sparse="csr",
+            ensure_all_finite=True if sparse and not self._takes_missing() else "allow-nan",
+            ensure_min_samples=1 if how.get("reset") else 0,
+        )
+        if issparse(found):
+            check_sparse("X", found)
+        return found
 
 
 class BaseLearnerEnsemble(BootstrapEnsemble):
@@ -212,8 +259,14 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         tags = super().__sklearn_tags__()
         if self.estimator is not None:
             tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        tags.input_tags.allow_nan = True
         return tags
+
+    def _takes_texts(self) -> bool:
+        return self.estimator is not None
+
+    def _takes_missing(self) -> bool:
+        return self.estimator is not None and bool(get_tags(self.estimator).input_tags.allow_nan)
 
 
 def _unseen(instances: Instances, draws: FloatArray | None) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -41,18 +42,25 @@ class Chain:
     estimators: tuple[Any, ...]
     order: IntArray
     method: Literal["predict", "predict_proba", "joint"]
+    head: Any = None
+    """Turns texts into numbers, which labels can be put beside."""
 
     @classmethod
     def fitted(
         cls, estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int, order: IntArray, method: Any
     ) -> Chain:
+        head = None
+        if X.ndim == 1:
+            head, estimator = _taken_apart(estimator, X, Y, weight, seed)
+            X = head.transform(X)
         links = []
         for position, label in enumerate(order):
             augmented = _augmented(X, Y[:, order[:position]])
             links.append(fit_binary(estimator, augmented, Y[:, label], weight, seed + position))
-        return cls(tuple(links), order, method)
+        return cls(tuple(links), order, method, head)
 
     def belief(self, X: Any, observed: Observed) -> Relevance:
+        X = X if self.head is None else self.head.transform(X)
         return self._joint(X, observed) if self.method == "joint" else Marginals(self._walked(X), observed)
 
     def _joint(self, X: Any, observed: Observed) -> LabelSets:
@@ -116,6 +124,16 @@ class AnyMultilabel:
         if varies.any():
             p[:, varies] = marginals_of(self.estimator, X, int(varies.sum()))
         return p
+
+
+def _taken_apart(estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int) -> tuple[Any, Any]:
+    """The steps of a pipeline that turn texts into numbers, fitted, and its last step, which learns from them."""
+    if not isinstance(estimator, Pipeline) or len(estimator) < 2:
+        raise ComitiaError(
+            f"estimator must be a Pipeline whose first steps turn texts into numbers; got {type(estimator).__name__}."
+        )
+    X, Y, _ = _sample(estimator, X, Y, weight)
+    return _fit(estimator[:-1], X, Y, None, seed), estimator[-1]
 
 
 def fit_binary(estimator: Any, X: Any, y: NDArray[np.int8], weight: FloatArray | None, seed: int) -> Any:
