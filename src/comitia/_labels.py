@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -133,3 +134,56 @@ def index_patterns(words: Any, place: Any) -> Any:
                 break
             slot = (slot + 1) & mask
     return first[:found].copy()
+
+
+def label_matrix(y: Iterable[Iterable[Any]], names: Sequence[str] | None = None) -> tuple[LabelArray, tuple[str, ...]]:
+    """Return lists of names of labels as a matrix of zeros and ones, and the names of its columns.
+
+    Parameters
+    ----------
+    y : iterable of n lists, sets or tuples of names
+        The labels that are relevant for each instance; a list may be empty, or None.
+    names : sequence of str, optional
+        The labels there are, in the order of the columns; those that occur, sorted, by default.
+
+    Returns
+    -------
+    Y : int8 ndarray of shape (n, K)
+    names : tuple of str
+
+    Examples
+    --------
+    >>> Y, names = label_matrix([["rock", "live"], [], ["jazz"]])
+    >>> names
+    ('jazz', 'live', 'rock')
+    >>> Y
+    array([[0, 1, 1],
+           [0, 0, 0],
+           [1, 0, 0]], dtype=int8)
+    """
+    rows = [names_in(row, i) for i, row in enumerate(y)]
+    known = sorted({name for row in rows for name in row}) if names is None else list(names)
+    if not known or len(set(known)) < len(known):
+        raise ComitiaError(f"y must hold names of labels, and names different ones; got {known[:20]!r}.")
+    places = {name: k for k, name in enumerate(known)}
+    Y = np.zeros((len(rows), len(known)), dtype=np.int8)
+    for i, row in enumerate(rows):
+        for name in row:
+            if name not in places:
+                raise ComitiaError(f"row {i + 1} of y must hold labels out of {known[:20]}; got {name!r}.")
+            Y[i, places[name]] = 1
+    return Y, tuple(known)
+
+
+def names_in(row: Any, i: int) -> tuple[str, ...]:
+    """Return the names of labels that a row of lists holds, each once; ``i`` is its place, for messages."""
+    if row is None or (isinstance(row, float) and row != row):
+        return ()
+    if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
+        raise ComitiaError(f"row {i + 1} of y must be a list of names; got {str(row)[:40]!r}.")
+    names = []
+    for name in row:
+        if name is None or not isinstance(name, (str, int, np.integer)):
+            raise ComitiaError(f"row {i + 1} of y must be a list of names; got {str(name)[:40]!r} in it.")
+        names.append(str(name))
+    return tuple(dict.fromkeys(names))

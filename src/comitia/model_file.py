@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import typing
+import warnings
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -360,7 +361,10 @@ def _try(model: Model) -> None:
         names = list(encoder.feature_names_in_ if encoder else ensemble.feature_names_in_)
         missing = {name: [None] for name in model.nominal}
         X = pd.DataFrame(X, columns=names).assign(**missing)
-    if not np.isfinite(ensemble.predict_proba(X)).all() or len(ensemble.predict(X)) != 1:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about names that there were none of
+        finite = np.isfinite(ensemble.predict_proba(X)).all() and len(ensemble.predict(X)) == 1
+    if not finite:
         raise ModelFileError("its probabilities are no numbers")
 
 

@@ -4,58 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.preprocessing import MultiLabelBinarizer
 
 from comitia._errors import ComitiaError
+from comitia._labels import LabelArray, names_in
 from comitia._names import printable
 from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
-
-LabelArray = npt.NDArray[np.int8]
-
-
-def label_matrix(y: Iterable[Iterable[Any]], names: Sequence[str] | None = None) -> tuple[LabelArray, tuple[str, ...]]:
-    """Return lists of names of labels as a matrix of zeros and ones, and the names of its columns.
-
-    Parameters
-    ----------
-    y : iterable of n lists, sets or tuples of names
-        The labels that are relevant for each instance; a list may be empty, or None.
-    names : sequence of str, optional
-        The labels there are, in the order of the columns; those that occur, sorted, by default.
-
-    Returns
-    -------
-    Y : int8 ndarray of shape (n, K)
-    names : tuple of str
-
-    Examples
-    --------
-    >>> Y, names = label_matrix([["rock", "live"], [], ["jazz"]])
-    >>> names
-    ('jazz', 'live', 'rock')
-    >>> Y
-    array([[0, 1, 1],
-           [0, 0, 0],
-           [1, 0, 0]], dtype=int8)
-    """
-    rows = [_names(row, i) for i, row in enumerate(y)]
-    known = sorted({name for row in rows for name in row}) if names is None else list(names)
-    if not known or len(set(known)) < len(known):
-        raise ComitiaError(f"y must hold names of labels, and names different ones; got {known[:20]!r}.")
-    places = set(known)
-    for i, row in enumerate(rows):
-        strange = next((name for name in row if name not in places), None)
-        if strange is not None:
-            raise ComitiaError(f"row {i + 1} of y must hold labels out of {known[:20]}; got {strange!r}.")
-    Y = MultiLabelBinarizer(classes=known, sparse_output=True).fit_transform(rows)
-    return np.ascontiguousarray(Y.astype(np.int8).toarray()), tuple(known)
 
 
 def label_notes(Y: LabelArray, names: Sequence[str], few: int = 10) -> tuple[str, ...]:
@@ -152,7 +111,7 @@ def _split(cell: Any, separator: str | None) -> list[str]:
     if cell is None:
         return []
     if isinstance(cell, (list, tuple)):
-        return list(_names(cell, 0))
+        return list(names_in(cell, 0))
     if not isinstance(cell, str):
         return [_cell_text(cell)]
     if separator is not None:
@@ -167,19 +126,6 @@ def _split(cell: Any, separator: str | None) -> list[str]:
             except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
                 continue
             if isinstance(found, (list, tuple, set, frozenset)):
-                return list(_names(found, 0))
+                return list(names_in(found, 0))
     used = next((sign for sign in (";", "|", ",", "/") if sign in text), ";")
     raise ComitiaError(f'expected a list such as ["a", "b"], found {text[:40]!r}; separator={used!r} cuts texts')
-
-
-def _names(row: Any, i: int) -> tuple[str, ...]:
-    if row is None or (isinstance(row, float) and row != row):
-        return ()
-    if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
-        raise ComitiaError(f"row {i + 1} of y must be a list of names; got {str(row)[:40]!r}.")
-    names = []
-    for name in row:
-        if name is None or not isinstance(name, (str, int, np.integer)):
-            raise ComitiaError(f"row {i + 1} of y must be a list of names; got {str(name)[:40]!r} in it.")
-        names.append(str(name))
-    return tuple(dict.fromkeys(names))

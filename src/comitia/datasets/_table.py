@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comitia._errors import ComitiaError
+from comitia._labels import label_matrix
 from comitia._names import printable
 from comitia.datasets._arff import MAX_BYTES, stem
 from comitia.datasets._dataset import DataFormatError, Dataset
@@ -19,7 +20,7 @@ from comitia.datasets._extras import require
 from comitia.datasets._features import frame_or_array
 from comitia.datasets._formats import check_looks, file_format
 from comitia.datasets._json_lines import read_json_lines
-from comitia.datasets._labels import label_column, label_lists, label_matrix, label_notes
+from comitia.datasets._labels import label_column, label_lists, label_notes
 from comitia.datasets._parquet import read_parquet
 from comitia.datasets._workbook import read_workbook
 

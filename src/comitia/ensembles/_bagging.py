@@ -12,7 +12,7 @@ from comitia.aggregation import Aggregation
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import Crew, MemberList
 from comitia.ensembles._features import pass_features
-from comitia.ensembles._foreign import AnyMultilabel
+from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.losses import Constraints, Loss
@@ -89,7 +89,7 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
-        return (*super()._made_of(), MemberList, AnyMultilabel)
+        return (*super()._made_of(), MemberList, AnyMultilabel, BinaryRelevance)
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         seeds = member_integers(self._entropy, members)

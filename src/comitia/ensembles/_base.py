@@ -79,7 +79,8 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame, shape (n, d)
-        y : array, sparse matrix or frame of 0/1, shape (n, K); or a binary target of shape (n,)
+        y : array, sparse matrix or frame of 0/1, shape (n, K); n lists of names; or a binary target of shape (n,)
+            The labels that lists name are sorted in ``label_names_``, which is the order of what is predicted.
         sample_weight : array-like of shape (n,), optional
             An instance of weight w counts as w copies of it.
         """
@@ -206,7 +207,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         For a measure of a whole set, such as ``"macro-f1"``, it is the measure.
         """
         check_is_fitted(self, "members_")
-        known = self._form.classes, len(self.label_names_), type(self).__name__
+        known = self._form.classes, self.label_names_, type(self).__name__
         truth, predicted = encode(y, *known), encode(self.predict(X), *known)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         target = get_target(self.loss)

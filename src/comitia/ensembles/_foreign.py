@@ -11,7 +11,7 @@ from scipy.sparse import hstack, issparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from comitia._errors import ComitiaError
@@ -27,12 +27,17 @@ class BinaryRelevance:
     estimators: tuple[Any, ...]
 
     @classmethod
-    def fitted(cls, estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int) -> BinaryRelevance:
-        return cls(tuple(fit_binary(estimator, X, y, weight, seed + k) for k, y in enumerate(Y.T)))
+    def fitted(
+        cls, estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int | None
+    ) -> BinaryRelevance:
+        seeds = [None if seed is None else seed + k for k in range(Y.shape[1])]
+        return cls(tuple(fit_binary(estimator, X, y, weight, own) for y, own in zip(Y.T, seeds, strict=True)))
 
     def belief(self, X: Any, observed: Observed) -> Relevance:
-        p = np.column_stack([marginals_of(estimator, X, 1)[:, 0] for estimator in self.estimators])
-        return Marginals(p, observed)
+        return Marginals(self.marginals(X), observed)
+
+    def marginals(self, X: Any) -> FloatArray:
+        return np.column_stack([marginals_of(estimator, X, 1)[:, 0] for estimator in self.estimators])
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,10 @@ class Chain:
 
 @dataclass(frozen=True)
 class AnyMultilabel:
-    """Any multilabel classifier, and the labels that were constant where it could not be fitted on them."""
+    """Any multilabel classifier, and the labels that were constant where it could not be fitted on them.
+
+    A classifier of one label at a time is a `BinaryRelevance` of such.
+    """
 
     estimator: Any
     constant: NDArray[np.int8]
@@ -100,12 +108,18 @@ class AnyMultilabel:
     def fitted(
         cls, estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int | None
     ) -> AnyMultilabel:
-        """Fit a clone; one that refuses labels that are constant in its sample is fitted on the others."""
+        """Fit a clone; one that refuses labels that are constant in its sample is fitted on the others.
+
+        One that refuses several labels and does not say that it takes them is fitted for each label.
+        """
         X, Y, weight = _sample(estimator, X, Y, weight)
         constant = np.where((Y[:1] == Y).all(axis=0), Y[0], -1).astype(np.int8)
         try:
             return cls(_fit(estimator, X, Y, weight, seed), np.full_like(constant, -1))
         except ValueError:
+            if not get_tags(estimator).classifier_tags.multi_label:
+                each = BinaryRelevance.fitted(estimator, X, Y, weight, seed)
+                return cls(each, np.full_like(constant, -1))
             if (constant < 0).all():
                 raise
             if (constant >= 0).all():
@@ -117,6 +131,8 @@ class AnyMultilabel:
 
     def marginals(self, X: Any) -> FloatArray:
         """Return the classifier's probabilities, and certainty about labels that were constant."""
+        if isinstance(self.estimator, BinaryRelevance):
+            return self.estimator.marginals(X)
         varies = self.constant < 0
         if varies.all():
             return marginals_of(self.estimator, X, len(varies))
@@ -136,7 +152,7 @@ def _taken_apart(estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | Non
     return _fit(estimator[:-1], X, Y, None, seed), estimator[-1]
 
 
-def fit_binary(estimator: Any, X: Any, y: NDArray[np.int8], weight: FloatArray | None, seed: int) -> Any:
+def fit_binary(estimator: Any, X: Any, y: NDArray[np.int8], weight: FloatArray | None, seed: int | None) -> Any:
     """Fit a clone of a binary classifier on one label; a label that is constant needs none."""
     X, Y, weight = _sample(estimator, X, y[:, None], weight)
     if Y.min() == Y.max():

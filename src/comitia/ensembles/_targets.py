@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, LabelArray, check_labels
+from comitia._labels import FloatArray, LabelArray, check_labels, label_matrix
 
 _NUMBERS = frozenset(np.dtype(code).str[1:] for code in "?bhilqBHILQefdg")
 
@@ -79,9 +79,12 @@ class Form:
 
 
 def check_targets(y: Any, estimator: str) -> Targets:
-    """Return labels given as an array, a sparse matrix, a frame, nested lists, or a binary one-dimensional target."""
+    """Return labels given as an array, a sparse matrix, a frame, lists of numbers or of names, or a binary target."""
     if y is None:
         raise ComitiaError(f"This {estimator} estimator requires y to be passed, but the target y is None.")
+    if _are_names(y):
+        Y, known = label_matrix(y)
+        return Targets(Y, np.array(known, dtype=object), np.dtype(np.int64))
     names = np.asarray([str(column) for column in y.columns], dtype=object) if hasattr(y, "columns") else None
     array = check_array(y, accept_sparse="csr", ensure_2d=False, dtype=None, input_name="y")
     if issparse(array):
@@ -96,6 +99,24 @@ def check_targets(y: Any, estimator: str) -> Targets:
     return Targets(Y, names, array.dtype)
 
 
+def _are_names(y: Any) -> bool:
+    """Whether y holds, for each instance, a list or a set of the names of its labels."""
+    objects = getattr(getattr(y, "dtype", None), "kind", "") == "O" and getattr(y, "ndim", 0) == 1
+    if not (isinstance(y, list | tuple) or objects):
+        return False
+    found = False
+    for row in y:
+        if isinstance(row, set | frozenset):
+            found = True
+        elif row is None or (isinstance(row, list | tuple | np.ndarray) and len(row) == 0):
+            continue
+        elif isinstance(row, list | tuple | np.ndarray) and all(isinstance(name, str) for name in row):
+            found = True
+        else:
+            return False
+    return found
+
+
 def _binary_target(y: NDArray[Any]) -> Targets:
     check_classification_targets(y)
     classes = np.unique(y)
@@ -108,12 +129,14 @@ def _binary_target(y: NDArray[Any]) -> Targets:
     return Targets(Y, np.array(["y0"], dtype=object), y.dtype, classes)
 
 
-def encode(y: Any, classes: NDArray[Any] | None, n_labels: int, estimator: str) -> LabelArray:
-    """Return the labels of new instances as the fitted ones were given."""
+def encode(y: Any, classes: NDArray[Any] | None, names: NDArray[Any], estimator: str) -> LabelArray:
+    """Return the labels of new instances as the fitted ones were given; ``names`` are those of all labels."""
     if classes is None:
+        if _are_names(y):
+            return label_matrix(y, names.tolist())[0]
         Y = check_targets(y, estimator).Y
-        if Y.shape[1] != n_labels:
-            raise ComitiaError(f"y has {Y.shape[1]} labels; the ensemble was fitted with {n_labels}.")
+        if Y.shape[1] != len(names):
+            raise ComitiaError(f"y has {Y.shape[1]} labels; the ensemble was fitted with {len(names)}.")
         return Y
     array = column_or_1d(y)
     unknown = np.setdiff1d(array, classes)

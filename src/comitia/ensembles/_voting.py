@@ -18,7 +18,7 @@ from comitia.aggregation import Aggregation
 from comitia.ensembles._base import MultilabelEnsemble, check_lengths, check_weights
 from comitia.ensembles._crews import MemberList
 from comitia.ensembles._features import pass_features
-from comitia.ensembles._foreign import AnyMultilabel
+from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._targets import Targets, encode
 from comitia.ensembles._unseen import Unseen
@@ -88,7 +88,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
-        return (*super()._made_of(), MemberList, AnyMultilabel, Unseen)
+        return (*super()._made_of(), MemberList, AnyMultilabel, BinaryRelevance, Unseen)
 
     def tune(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn how to decide from instances that no member has learnt from; the members stay as they are.

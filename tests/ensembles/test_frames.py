@@ -1,0 +1,196 @@
+"""Frames, texts, missing numbers and names as people bring them to an ensemble; and the files of such models."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+import comitia
+from comitia import ENSEMBLES, ComitiaError
+from comitia.columns._encoders import Categories, Medians, Words
+
+GENRES = ("rock", "jazz", None)
+
+
+@cache
+def songs(n: int = 90) -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    loud = random.integers(0, 2, n)
+    return pd.DataFrame(
+        {
+            "tempo": np.where(np.arange(n) % 7 == 0, np.nan, loud + random.normal(0, 0.2, n)),
+            "genre": [GENRES[i % 3] for i in range(n)],
+            "released": pd.date_range("2020-01-01", periods=n, freq="D"),
+            "uuid": [f"{i:08x}-a" for i in range(n)],
+            "title": [f"song about {'thunder' if one else 'rain'} number {i}" for i, one in enumerate(loud)],
+        }
+    )
+
+
+@cache
+def labels(n: int = 90) -> np.ndarray:
+    X = songs(n)
+    return np.column_stack([X["title"].str.contains("thunder"), X["genre"] == "jazz"]).astype(int)
+
+
+NEW = pd.DataFrame(
+    {
+        "tempo": [None, 3.0],
+        "genre": ["polka", None],
+        "released": ["2031-02-03", None],
+        "uuid": ["", "b"],
+        "title": ["thunder and polka", None],
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_a_frame_of_everything_is_fitted_saved_opened_and_predicts_unseen_values(kind, make, tmp_path):
+    ensemble = ENSEMBLES[kind](n_estimators=3, random_state=0).fit(make(songs()), labels())
+    assert ensemble._encoder.kinds_ == {
+        "tempo": "number", "genre": "category", "released": "date", "uuid": "left out", "title": "left out",
+    }  # fmt: skip
+    assert (ensemble.predict(make(songs()))[:, 1] == labels()[:, 1]).mean() > 0.9
+    comitia.save(ensemble, tmp_path / "model.skops")
+    opened = comitia.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(opened.predict_proba(make(NEW)), ensemble.predict_proba(make(NEW)))
+    assert opened.predict(NEW).shape == (2, 2)
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
+def test_text_columns_that_a_frame_names_are_words_of_the_model(kind, tmp_path):
+    X = songs().copy()
+    X.attrs["columns"] = {"text": ["title"], "ignore": ["released"]}
+    ensemble = ENSEMBLES[kind](n_estimators=3, random_state=0).fit(X, labels())
+    assert ensemble._encoder.kinds_["title"] == "text"
+    assert (ensemble.predict(X) == labels()).mean() > 0.9
+    comitia.save(ensemble, tmp_path / "model.skops")
+    opened = comitia.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(opened.predict_proba(NEW), ensemble.predict_proba(NEW))
+
+
+def test_frames_whose_columns_have_numbers_for_names_are_taken_too(tmp_path):
+    X = pd.DataFrame(np.arange(60.0).reshape(20, 3))
+    ensemble = comitia.EBRClassifier(n_estimators=2, random_state=0).fit(X, np.arange(40).reshape(20, 2) % 2)
+    assert len(ensemble.predict(X)) == 20
+    comitia.save(ensemble, tmp_path / "model.skops")
+
+
+@pytest.mark.parametrize("make", [comitia.EBRClassifier, comitia.ECCClassifier])
+def test_missing_numbers_are_imputed_with_a_column_that_says_where(make, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 2))
+    gone = random.random(200) < 0.5
+    Y = np.column_stack([gone, X[:, 1] > 0]).astype(int)
+    X[gone, 0] = np.nan
+    ensemble = make(n_estimators=3, random_state=0).fit(X, Y)
+    assert (ensemble.predict(X) == Y).mean() > 0.95, "where a number is missing tells the first label"
+    comitia.save(ensemble, tmp_path / "model.skops")
+    np.testing.assert_array_equal(comitia.load(tmp_path / "model.skops").predict(X), ensemble.predict(X))
+    unseen = np.array([[np.nan, np.nan]])
+    assert ensemble.predict(unseen).shape == (1, 2)
+    kept = make(HistGradientBoostingClassifier(max_iter=2), n_estimators=1, random_state=0).fit(X, Y)
+    assert kept._encoder is None
+
+
+@pytest.mark.parametrize("make", [comitia.EBRClassifier, comitia.ECCClassifier, comitia.MultilabelBaggingClassifier])
+@pytest.mark.parametrize("chain", ["predict", "joint"])
+def test_pipelines_for_texts_work_inside(make, chain, tmp_path):
+    if chain == "joint" and make is not comitia.ECCClassifier:
+        pytest.skip("only chains have a chain method")
+    texts, Y = songs()["title"].tolist(), labels()
+    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression(C=100))
+    more = {"chain_method": chain} if make is comitia.ECCClassifier else {}
+    ensemble = make(pipeline, n_estimators=2, random_state=0, **more).fit(texts, Y)
+    assert (ensemble.predict(texts)[:, 0] == Y[:, 0]).all()
+    assert ensemble.predict(["nothing of this was there"]).shape == (1, 2)
+    trusted = ["sklearn", "numpy", "scipy"]
+    comitia.save(ensemble, tmp_path / "model.skops", trusted=trusted)
+    opened = comitia.load(tmp_path / "model.skops", trusted=trusted)
+    np.testing.assert_array_equal(opened.predict(texts), ensemble.predict(texts))
+
+
+def test_chains_over_texts_need_a_pipeline():
+    with pytest.raises(ComitiaError, match="must be a Pipeline whose first steps turn texts into numbers"):
+        comitia.ECCClassifier(GaussianNB(), 2, random_state=0).fit(["a b", "c d"] * 9, [[1, 0], [0, 1]] * 9)
+
+
+def test_lists_of_names_are_labels():
+    X, Y = np.array(songs()[["tempo"]]), labels()
+    names = [[name for name, one in zip(("storm", "jazz"), row, strict=True) if one] for row in Y]
+    fit = comitia.EMODTClassifier(n_estimators=3, random_state=0).fit
+    named = fit(X, names)
+    assert named.label_names_.tolist() == ["jazz", "storm"]
+    np.testing.assert_array_equal(named.observed_.table.shape[1], 2)
+    again = comitia.EMODTClassifier(n_estimators=3, random_state=0).fit(X, Y[:, ::-1])
+    np.testing.assert_array_equal(named.predict(X), again.predict(X))
+    assert named.score(X, names) == again.score(X, Y[:, ::-1])
+    assert named.score(X, [set(row) for row in names]) == named.score(X, pd.Series(names))
+    with pytest.raises(ComitiaError, match="row 1 of y must hold labels out of"):
+        named.score(X[:1], [["polka"]])
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), GaussianNB(), make_pipeline(LogisticRegression())])
+def test_learners_of_one_label_are_wrapped_a_label_at_a_time(learner, tmp_path):
+    X, Y = np.random.default_rng(0).normal(size=(60, 3)), np.zeros((60, 3), int)
+    Y[:, 0], Y[:, 1] = X[:, 0] > 0, X[:, 1] > 0
+    bagging = comitia.MultilabelBaggingClassifier(learner, 3, random_state=0).fit(X, Y)
+    voting = comitia.MultilabelVotingClassifier([("one", learner)]).fit(X, Y)
+    for ensemble in (bagging, voting):
+        assert (ensemble.predict(X) == Y).mean() > 0.9
+        comitia.save(ensemble, tmp_path / "model.skops", trusted=["sklearn", "numpy"])
+        opened = comitia.load(tmp_path / "model.skops", trusted=["sklearn", "numpy"])
+        np.testing.assert_array_equal(opened.predict_proba(X), ensemble.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Categories("hashed", ("a",), ()),
+        lambda: Categories("ordinal", ["a"], ()),
+        lambda: Categories("ordinal", ("a", "a"), ()),
+        lambda: Categories("ordinal", ("a", 3), ()),
+        lambda: Categories("ordinal", (), ()),
+        lambda: Categories("ordinal", ("a",), ("b",)),
+        lambda: Categories("ordinal", ("a", "(rare)"), ["b"]),
+        lambda: Words("a a", np.ones(2)),
+        lambda: Words("a b", np.ones(3)),
+        lambda: Words("a b", np.array([1.0, np.nan])),
+        lambda: Words(["a"], np.ones(1)),
+        lambda: Medians(np.array([np.nan]), np.array([0])),
+        lambda: Medians(np.zeros(2), np.array([2])),
+        lambda: Medians(np.zeros(2), np.array([-1])),
+        lambda: Medians(np.zeros(2), np.array([0.5])),
+    ],
+)
+def test_what_was_never_learnt_is_refused(make):
+    with pytest.raises((ComitiaError, AttributeError)):
+        make()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda encoder: encoder.kinds_.update(genre="magic"),
+        lambda encoder: encoder.kinds_.pop("genre"),
+        lambda encoder: encoder.encoders_.clear(),
+        lambda encoder: encoder.date_spans_.update(released=[2, 1]),
+        lambda encoder: encoder.date_parts_.update(released=["century"]),
+        lambda encoder: setattr(encoder, "imputer_", 3),
+        lambda encoder: setattr(encoder, "encoding", "hashed"),
+        lambda encoder: setattr(encoder, "sparse_output_", None),
+    ],
+)
+def test_an_encoder_that_does_not_fit_together_is_refused(damage, tmp_path):
+    ensemble = comitia.EBRClassifier(n_estimators=1, random_state=0).fit(songs(), labels())
+    damage(ensemble._encoder)
+    with pytest.raises(comitia.ModelFileError):
+        comitia.save(ensemble, tmp_path / "model.skops")
