@@ -23,8 +23,7 @@ from comitia.aggregation import AGGREGATIONS
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Medians
 from comitia.ensembles import MultilabelEnsemble
-from comitia.ensembles._features import NominalEncoder
-from comitia.losses import Constraints, LOSSES
+from comitia.losses import LOSSES, Constraints
 from comitia.measures import MEASURES
 from comitia.relevance import POOLS, READINGS, mixture
 

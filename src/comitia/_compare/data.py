@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +18,7 @@ from comitia._labels import LabelArray, check_labels
 from comitia._names import unknown
 from comitia.datasets import Dataset, list_datasets, load_features
 from comitia.datasets._arff import stem
+from comitia.datasets._text import STDIN
 from comitia.experiments import DataSource
 from comitia.experiments._plan import EXAMPLES
 
@@ -74,7 +75,7 @@ def compared_data(
 def named_source(data: str | Path, labels: Sequence[str] | None = None) -> DataSource:
     """Say what a name or a path means: a file, or else a dataset of the catalogue or an example."""
     path = Path(data)
-    if path.is_file():
+    if path.is_file() or path == STDIN:
         if labels is None:
             return DataSource(stem(path), str(path))
         wanted = list(labels)
@@ -114,14 +115,27 @@ def source_arguments(source: DataSource) -> tuple[str, ...]:
     --------
     >>> source_arguments(DataSource("songs", "songs.csv", ("sad", "loud, fast")))
     ('songs.csv', '--labels', 'sad,"loud, fast"')
+    >>> source_arguments(DataSource("songs", "songs.csv", labels_in="tags", columns={"text": ["title"]}))
+    ('songs.csv', '--labels-in', 'tags', '--text', 'title')
     """
     if source.path is None:
-        return (source.name,) if source.name in (*EXAMPLES, *(entry.name for entry in list_datasets())) else ()
-    if source.labels is None:
-        return (source.path,)
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(source.labels)
-    return (source.path, "--labels", line.getvalue())
+        known = source.name in (*EXAMPLES, *(entry.name for entry in list_datasets()))
+        return (source.name, *_options(source.settings())) if known else ()
+    labels = {} if source.labels is None else {"labels": source.labels}
+    return (source.path, *_options({**labels, **source.settings()}))
+
+
+def _options(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Settings as the command line has them: lists with commas, and quotes around names that hold one."""
+    for key, value in settings.items():
+        if key == "columns":
+            yield from _options(value)
+        elif isinstance(value, str):
+            yield from (f"--{key.replace('_', '-')}", value)
+        else:
+            line = io.StringIO()
+            csv.writer(line, lineterminator="").writerow(value)
+            yield from (f"--{key.replace('_', '-')}", line.getvalue())
 
 
 def _dataset(X: Any, Y: Any, labels: Sequence[str] | None) -> Dataset:

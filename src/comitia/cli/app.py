@@ -19,7 +19,7 @@ from comitia.cli.screen import print_line
 app = typer.Typer(
     name="comitia",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -12,10 +12,27 @@ from rich.markup import escape
 import comitia
 from comitia._compare import Compared, comparison
 from comitia.aggregation import AGGREGATIONS
-from comitia.cli.data import data_source, loaded
+from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
-from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
+from comitia.cli.options import (
+    AsJson,
+    Categories,
+    DataHome,
+    Features,
+    Ignore,
+    Jobs,
+    Labels,
+    LabelsIn,
+    MissingValues,
+    Numbers,
+    Positive,
+    Seed,
+    Separator,
+    Text,
+    column_options,
+    names,
+)
 from comitia.cli.screen import results
 from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, file_name
 from comitia.relevance import POOLS
@@ -27,9 +44,22 @@ _RUNS = Path("comitia-runs")
 def compare(
     data: Annotated[
         str,
-        typer.Argument(help="An ARFF, CSV or Parquet file, or a name of [cyan]comitia datasets[/].", metavar="DATA"),
+        typer.Argument(
+            help="An ARFF, CSV, TSV, JSONL, Parquet or Excel file, - for standard input, or a name of "
+            "[cyan]comitia datasets[/].",
+            metavar="DATA",
+        ),
     ] = "seven-segment",
     labels: Labels = None,
+    labels_in: LabelsIn = None,
+    separator: Separator = None,
+    positive: Positive = None,
+    features: Features = None,
+    ignore: Ignore = None,
+    categories: Categories = None,
+    text: Text = None,
+    numbers: Numbers = None,
+    missing_values: MissingValues = None,
     ensembles: Annotated[
         str, typer.Option(help="emodt (trees), ecc (chains), ebr (binary relevance).", rich_help_panel=_WHAT)
     ] = "emodt,ecc,ebr",
@@ -79,8 +109,16 @@ def compare(
     targets = names("--losses", "loss", losses, TARGET_NAMES)
     ways = names("--aggregations", "aggregation", aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB))
     pooled = names("--pools", "pool", pools, POOLS)
-    source = data_source(data, labels)
+    source = data_source(
+        data,
+        labels,
+        labels_in=labels_in,
+        separator=separator,
+        positive=positive,
+        columns=column_options(features, ignore, categories, text, numbers, missing_values),
+    )
     dataset = loaded(source, data_home)
+    introduce(dataset)
     if folds > dataset.n_instances:
         raise misuse("--folds", f"{folds} folds need as many instances; {source.name} has {dataset.n_instances}")
     plan = comparison(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -15,30 +17,47 @@ from comitia._names import unknown
 from comitia.cli.errors import misuse
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
+from comitia.columns import TableEncoder
 from comitia.datasets import CatalogueEntry, DataFormatError, Dataset, fetch_dataset, list_datasets, load_features
-from comitia.datasets._load import file_format
+from comitia.datasets._formats import file_format
+from comitia.datasets._text import STDIN
 from comitia.experiments import DataSource
 from comitia.experiments._plan import EXAMPLES
 
 _LOCAL = "in the data folder"
 
 
-def data_source(data: str, labels: list[str] | None) -> DataSource:
+def data_source(
+    data: str,
+    labels: list[str] | None,
+    *,
+    labels_in: str | None = None,
+    separator: str | None = None,
+    positive: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> DataSource:
     """Say what a DATA argument means: a file, or else a name of the catalogue or an example."""
     path, wanted = Path(data), split(labels or [])
-    if path.is_file() and not wanted and file_format(path) != ".arff":
-        columns = load_features(path).feature_names
-        listed = ", ".join(columns[:12]) + (f", ... ({len(columns)} in all)" if len(columns) > 12 else "")
-        raise misuse("--labels", f"say which columns of {data} are labels: --labels {columns[-1]}. It has: {listed}.")
+    is_file = path.is_file() or path == STDIN
+    more: dict[str, Any] = {"labels_in": labels_in, "separator": separator, "positive": positive}
+    if is_file and not wanted and labels_in is None and file_format(path) != ".arff":
+        known = load_features(path).feature_names
+        listed = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
+        raise misuse("--labels", f"say which columns of {data} are labels: --labels {known[-1]}. It has: {listed}.")
     try:
-        source = named_source(data, (wanted if path.is_file() else None) or None)
+        # Where labels stand in one column, names are those of labels and not of columns.
+        source = named_source(data, (wanted if is_file and labels_in is None else None) or None)
     except DataFormatError:
         raise
     except ComitiaError as error:
-        raise misuse("--labels" if path.is_file() else "DATA", str(error)) from None
-    if wanted and source.path is None:
-        raise misuse("--labels", f"{data} knows its labels; --labels is for files.")
-    return source
+        raise misuse("--labels" if is_file else "DATA", str(error)) from None
+    if source.path is None:
+        for option, given in (("--labels", wanted), *((f"--{key.replace('_', '-')}", more[key]) for key in more)):
+            if given:
+                raise misuse(option, f"{data} knows its labels; {option} is for files.")
+    if labels_in is not None and wanted:
+        more["labels"] = tuple(wanted)
+    return replace(source, **more, columns=dict(columns or {}))
 
 
 def loaded(source: DataSource, data_home: Path | None) -> Dataset:
@@ -46,12 +65,23 @@ def loaded(source: DataSource, data_home: Path | None) -> Dataset:
     try:
         return source.load(data_home)
     except DataFormatError:
-        if source.path is not None and source.labels:
+        wanted = {"--labels-in": (source.labels_in,) if source.labels_in else (), "--labels": source.labels or ()}
+        if source.path is not None and any(wanted.values()):
             columns = load_features(source.path).feature_names
-            for name in source.labels:
-                if name not in columns:
-                    raise misuse("--labels", unknown("column", name, columns)) from None
+            for option, given in wanted.items():
+                for name in given if option == "--labels-in" or source.labels_in is None else ():
+                    if name not in columns:
+                        raise misuse(option, unknown("column", name, columns)) from None
         raise
+
+
+def introduce(dataset: Dataset) -> None:
+    """Say what the columns of a frame are taken for, and what a user should know of the data, before a fit."""
+    if hasattr(dataset.X, "columns"):
+        encoder = TableEncoder("ordinal", **dataset.X.attrs.get("columns", {})).fit(dataset.X)
+        messages.print(f"[dim]columns:[/] {escape(encoder.describe())}", highlight=False, soft_wrap=True)
+    for note in dataset.notes:
+        messages.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
 
 
 def datasets(

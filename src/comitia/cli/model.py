@@ -7,19 +7,42 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.markup import escape
 
 import comitia
-from comitia._files import whole_file
-from comitia._names import in_csv, printable
+from comitia import ComitiaError
+from comitia._labels import distinct_rows
+from comitia._names import printable
 from comitia.aggregation import AGGREGATIONS
-from comitia.cli.data import data_source, loaded
+from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, loss_where_known, write
+from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
-from comitia.cli.options import AsJson, DataHome, Jobs, Labels, Seed, names
+from comitia.cli.options import (
+    AsJson,
+    Categories,
+    DataHome,
+    Features,
+    Ignore,
+    Jobs,
+    Labels,
+    LabelsIn,
+    MissingValues,
+    Numbers,
+    Positive,
+    Seed,
+    Separator,
+    Text,
+    column_options,
+    names,
+    split,
+)
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import load_features
+from comitia.datasets._text import STDIN
 from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, TARGET_NAMES
+from comitia.losses import get_loss
 from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 
@@ -32,16 +55,30 @@ _LOSS_HELP = (
 )
 _LIMITS = "Limits and doubt"
 
+_FORM = "Form of the answer"
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.", rich_help_panel="Output")]
 
 
 def train(
     data: Annotated[
         str,
-        typer.Argument(help="An ARFF, CSV or Parquet file, or a name of [cyan]comitia datasets[/].", metavar="DATA"),
+        typer.Argument(
+            help="An ARFF, CSV, TSV, JSONL, Parquet or Excel file, - for standard input, or a name of "
+            "[cyan]comitia datasets[/].",
+            metavar="DATA",
+        ),
     ],
     output: Output,
     labels: Labels = None,
+    labels_in: LabelsIn = None,
+    separator: Separator = None,
+    positive: Positive = None,
+    features: Features = None,
+    ignore: Ignore = None,
+    categories: Categories = None,
+    text: Text = None,
+    numbers: Numbers = None,
+    missing_values: MissingValues = None,
     ensemble: Annotated[str, typer.Option(help="emodt (trees), ecc (chains) or ebr (binary relevance).")] = "ecc",
     loss: Annotated[str, typer.Option(help=_LOSS_HELP)] = "hamming",
     aggregation: Annotated[
@@ -75,9 +112,17 @@ def train(
     how = aggregation and _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
     if how == "ctp-joint" and not comitia.ENSEMBLES[kind]().supports_joint:
         raise misuse("--aggregation", f"ctp-joint needs trees: --ensemble emodt, not {kind}.")
-    source = data_source(data, labels)
+    source = data_source(
+        data,
+        labels,
+        labels_in=labels_in,
+        separator=separator,
+        positive=positive,
+        columns=column_options(features, ignore, categories, text, numbers, missing_values),
+    )
     _check_output(output, (".skops",), [Path(source.path)] if source.path else [], force)
     dataset = loaded(source, data_home)
+    introduce(dataset)
     classifier = comitia.ENSEMBLES[kind](
         n_estimators=members,
         loss=target,
@@ -90,14 +135,32 @@ def train(
         model = Model.fit(classifier, dataset)
     save(model, output)
     chosen = getattr(classifier, "oob_aggregation_", how)
+    judged = _judged(classifier, dataset.Y)
     if as_json:
-        print_json({**_described(model), "aggregation": chosen, "file": str(output)})
+        print_json({**_described(model), "aggregation": chosen, "out_of_bag": judged or None, "file": str(output)})
         return
     by = f", decided by {chosen}" if chosen else ""
     typer.echo(
         f"{kind} of {members} members for {target}{by}; {dataset.n_labels} labels, {dataset.n_features} features"
     )
+    if judged:
+        typer.echo(f"{target} loss out of bag: " + ", ".join(f"{name} {value:.4f}" for name, value in judged.items()))
     typer.echo(f"model: {printable(output)}")
+
+
+def _judged(classifier: Any, Y: Any) -> dict[str, float]:
+    """The out-of-bag loss beside that of answers which learn nothing; empty where nothing is out of bag."""
+    if not hasattr(classifier, "_oob"):
+        return {}
+    loss = get_loss(classifier.loss)
+    table, counts = distinct_rows(Y)[0], np.bincount(distinct_rows(Y)[1])
+    same = {
+        "no label at all": np.zeros_like(Y[0]),
+        "the most frequent set": table[counts.argmax()],
+        "each label's majority": (2 * Y.sum(axis=0, dtype=np.int64) > len(Y)).astype(np.int8),
+    }
+    baselines = {name: float(loss.value(Y, np.tile(row, (len(Y), 1))).mean()) for name, row in same.items()}
+    return {"this model": classifier.oob_loss_, **baselines}
 
 
 def predict(
@@ -110,13 +173,29 @@ def predict(
     data: Annotated[
         Path,
         typer.Argument(
-            help="An ARFF, CSV or Parquet file with the columns that it was trained on.",
+            help="A file with the columns that it was trained on, or - for standard input.",
             metavar="DATA",
             exists=True,
             dir_okay=False,
+            allow_dash=True,
         ),
     ],
     output: Output,
+    loss: Annotated[
+        str | None, typer.Option(help="What predictions shall minimise, instead of the loss it was trained for.")
+    ] = None,
+    aggregation: Annotated[str | None, typer.Option(help="How members decide, instead of how they did.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of DATA to write beside predictions; [cyan]all[/] of them.", rich_help_panel=_FORM),
+    ] = None,
+    one_column: Annotated[
+        bool, typer.Option("--labels-in-one-column", help="Write names of labels as a;b.", rich_help_panel=_FORM)
+    ] = False,
+    expected_loss: Annotated[
+        bool,
+        typer.Option("--expected-loss", help="Add what the model expects to lose in each row.", rich_help_panel=_FORM),
+    ] = False,
     proba: Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")] = False,
     at_least: Annotated[
         int | None, typer.Option(min=0, help="Fewest labels of an instance.", rich_help_panel=_LIMITS)
@@ -150,32 +229,65 @@ def predict(
 
     $ comitia predict model.skops new.csv -o labels.csv
     $ comitia predict model.skops new.csv --at-least 1 --at-most 3 -o labels.csv
-    $ comitia predict model.skops new.csv --abstain-rate 0.1 -o labels.csv
+    $ comitia predict model.skops new.csv --keep id --labels-in-one-column -o labels.csv
     """
     import pandas as pd
 
     limits = {name: value for name, value in (("at_least", at_least), ("at_most", at_most)) if value is not None}
     doubt = {name: value for name, value in (("rate", abstain_rate), ("guarantee", guarantee)) if value is not None}
     _check_wishes(proba, limits, doubt)
+    if (proba or doubt) and one_column:
+        raise misuse("--labels-in-one-column", "holds whole answers; --proba and open labels have a column for each.")
     _check_output(output, (".csv", ".parquet"), [model, data], force)
     opened = Model.open(model)
     if opened.version != comitia.__version__:
         fitted_by = escape(printable(opened.version))
         messages.print(f"the model was fitted by comitia {fitted_by}; this is {comitia.__version__}", highlight=False)
-    inputs = opened.inputs(load_features(data))
+    _decide_otherwise(opened, loss, aggregation)
     if limits:
         opened.ensemble.set_params(constraints=replace(opened.ensemble.constraints or comitia.Constraints(), **limits))
+    given = load_features(data)
+    kept = kept_columns(given, split(keep or []))
+    check_names(kept, opened.labels)
+    inputs = opened.inputs(given)
+    found = _answered(opened, inputs, proba, doubt)
+    answers = pd.DataFrame(found, columns=list(opened.labels))
     if doubt:
-        found = opened.ensemble.predict_partial(inputs, **doubt)
-    else:
-        found = opened.ensemble.predict_proba(inputs) if proba else opened.ensemble.predict(inputs)
-    frame = pd.DataFrame(found, columns=list(opened.labels))
-    _write(frame.astype("Int8").mask(frame < 0) if doubt else frame, output)
+        answers = answers.astype("Int8").mask(answers < 0)
+    if one_column:
+        answers = pd.DataFrame({ONE_COLUMN: in_one_column(answers.to_numpy(), opened.labels)})
+    if expected_loss:
+        answers[EXPECTED] = opened.ensemble.expected_loss(inputs)
+    write(pd.concat([kept, answers], axis=1) if keep else answers, output)
+    scored = None if proba or doubt else loss_where_known(opened, data, found)
     if as_json:
-        print_json({**_described(opened), "instances": len(found), "probabilities": proba, "file": str(output)})
+        facts = {"instances": len(found), "probabilities": proba, "loss_here": scored, "file": str(output)}
+        print_json({**_described(opened), **facts})
         return
     what = "probabilities" if proba else "labels"
-    typer.echo(f"{what} of {len(found):,} instances: {printable(output)}")
+    typer.echo(f"{what} of {len(found):,} instances: {printable(output)}", err=output == STDIN)
+    if scored is not None:
+        target = opened.ensemble.loss
+        typer.echo(f"the labels are known there: {target} loss {scored:.4f}", err=output == STDIN)
+
+
+def _answered(model: Model, inputs: Any, proba: bool, doubt: dict[str, Any]) -> Any:
+    if doubt:
+        return model.ensemble.predict_partial(inputs, **doubt)
+    return model.ensemble.predict_proba(inputs) if proba else model.ensemble.predict(inputs)
+
+
+def _decide_otherwise(model: Model, loss: str | None, aggregation: str | None) -> None:
+    """Let a fitted ensemble decide for another loss or in another way, which needs no refit."""
+    if loss is not None:
+        model.ensemble.set_params(loss=_one("--loss", "loss", loss, TARGET_NAMES), aggregation=None)
+    if aggregation is not None:
+        how = _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
+        model.ensemble.set_params(aggregation=how)
+    try:
+        model.ensemble.decision()
+    except ComitiaError as error:
+        raise misuse("--aggregation" if aggregation else "--loss", str(error)) from None
 
 
 def _check_wishes(proba: bool, limits: dict[str, Any], doubt: dict[str, Any]) -> None:
@@ -191,7 +303,9 @@ def _check_wishes(proba: bool, limits: dict[str, Any], doubt: dict[str, Any]) ->
 
 def _check_output(output: Path, endings: tuple[str, ...], inputs: list[Path], force: bool) -> None:
     """Make sure, before any work, that the output can be written and costs nobody a file."""
-    if output.suffix not in endings:
+    if output == STDIN and ".csv" in endings:
+        return
+    if output.suffix.lower() not in endings:
         raise misuse("--output", f"expected a name that ends in {' or '.join(endings)}; got {output}.")
     if output.exists():
         for path in inputs:
@@ -219,11 +333,3 @@ def _described(model: Model) -> dict[str, Any]:
         "features": len(model.features),
         "labels": list(model.labels),
     }
-
-
-def _write(frame: Any, output: Path) -> None:
-    with whole_file(output) as file:
-        if output.suffix == ".parquet":
-            frame.to_parquet(file, index=False)
-        else:
-            frame.rename(columns=in_csv).to_csv(file, index=False)

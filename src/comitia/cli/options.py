@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from comitia._names import unknown
 from comitia.cli.errors import misuse
+from comitia.columns._numbers import NOTATIONS
+from comitia.report._vocabulary import MEASURES
 
 DataHome = Annotated[
     Path | None,
@@ -31,6 +33,43 @@ Labels = Annotated[
         "[cyan]--labels 'tag_*'[/]. CSV and Parquet files need it.",
         rich_help_panel="Data",
     ),
+]
+LabelsIn = Annotated[
+    str | None,
+    typer.Option(help="Column that holds the labels of a row: [cyan]a;b[/], or a list.", rich_help_panel="Data"),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="What stands between the labels in one column: [cyan]';'[/].", rich_help_panel="Data"),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(help="Cell that says a label holds; yes, y, true, t, x and 1 are known.", rich_help_panel="Data"),
+]
+_COLUMNS = "Columns"
+Features = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns to learn from; all others by default.", rich_help_panel=_COLUMNS),
+]
+Ignore = Annotated[
+    list[str] | None, typer.Option(help="Columns to leave out; [cyan]*[/] as above.", rich_help_panel=_COLUMNS)
+]
+Categories = Annotated[
+    list[str] | None, typer.Option(help="Columns whose numbers are names, or codes.", rich_help_panel=_COLUMNS)
+]
+Text = Annotated[
+    list[str] | None, typer.Option(help="Columns of which the words are learnt from.", rich_help_panel=_COLUMNS)
+]
+Numbers = Annotated[
+    str | None,
+    typer.Option(
+        help="How numbers are written: [cyan]1,234.5[/] or [cyan]1.234,5[/] allow thousands separators, currency and "
+        "per cent signs.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+MissingValues = Annotated[
+    list[str] | None, typer.Option(help="Cells that count as missing: [cyan]unknown,none[/].", rich_help_panel=_COLUMNS)
 ]
 Jobs = Annotated[
     int | None,
@@ -71,13 +110,40 @@ def split(texts: Iterable[str]) -> list[str]:
 
 
 def names(option: str, kind: str, text: str, known: Collection[str]) -> tuple[str, ...]:
-    """Check a list of names; ``all`` is all of them."""
-    chosen = list(dict.fromkeys(split([text])))
+    """Check a list of names, in small or capital letters or as they are printed; ``all`` is all of them."""
+    chosen = split([text])
     if chosen == ["all"]:
         return tuple(known)
     if not chosen:
         raise misuse(option, f"names no {kind}. There are: {', '.join(known)}.")
+    spelt = {name.casefold(): name for name in known}
+    titles = {measure.title.casefold(): loss for loss, measure in MEASURES.items() if kind == "loss"}
+    found = []
     for name in chosen:
-        if name not in known:
+        small = titles.get(name.casefold(), name.casefold())
+        if name not in known and small not in spelt:
             raise misuse(option, unknown(kind, name, known))
-    return tuple(chosen)
+        found.append(name if name in known else spelt[small])
+    return tuple(dict.fromkeys(found))
+
+
+def column_options(
+    features: list[str] | None,
+    ignore: list[str] | None,
+    categories: list[str] | None,
+    text: list[str] | None,
+    numbers: str | None,
+    missing_values: list[str] | None,
+) -> dict[str, Any]:
+    """What was said of the columns, as `comitia.columns.TableEncoder` takes it."""
+    if numbers is not None and numbers not in NOTATIONS:
+        raise misuse("--numbers", unknown("notation", numbers, NOTATIONS))
+    lists = {
+        "features": features,
+        "ignore": ignore,
+        "categories": categories,
+        "text": text,
+        "missing_values": missing_values,
+    }
+    given: dict[str, Any] = {key: split(value) for key, value in lists.items() if value}
+    return given if numbers is None else {**given, "numbers": numbers}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import numpy.typing as npt
 
 from comitia._errors import ComitiaError
 from comitia._names import printable
+from comitia.columns._kinds import matching
+from comitia.datasets._extras import require
 
 
 class DataFormatError(ComitiaError):
@@ -122,6 +125,53 @@ class Dataset:
             Y=self.Y[rows],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
         )
+
+    def with_columns(
+        self,
+        *,
+        features: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
+        **options: Any,
+    ) -> Dataset:
+        """The same data with fewer features, and with what is known of their columns.
+
+        Parameters
+        ----------
+        features, ignore : list of str
+            The features to use and those to leave out, or patterns such as ``"x*"``.
+        **options
+            Other parameters of `comitia.columns.TableEncoder`, which ensembles use for the columns of a frame:
+            ``categories``, ``text``, ``numbers``, ``missing_values``, ``day_first``.  They are kept in
+            ``X.attrs["columns"]``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> tiny = Dataset(np.eye(2), np.array([[1, 0], [1, 1]], dtype=np.int8), ("a", "id"), ("red", "blue"), "tiny")
+        >>> tiny.with_columns(ignore=["id"]).feature_names
+        ('a',)
+        """
+        names = list(self.feature_names)
+        kept = names if features is None else matching(names, features, "features")
+        gone = set(matching(names, ignore, "ignore"))
+        kept = [name for name in kept if name not in gone]
+        if not kept:
+            raise ComitiaError(f"{self.name} must have a feature that is used; got none of {len(names)}.")
+        for option in ("categories", "text"):
+            matching(kept, options.get(option, ()), option)
+        X = self.X
+        if hasattr(X, "columns"):
+            X = X[kept]
+        elif len(kept) < len(names):
+            X = X[:, [names.index(name) for name in kept]]
+        if options:
+            if not hasattr(X, "columns"):
+                pandas = require("pandas", "columns of a kind of one's own")
+                X = pandas.DataFrame(X.toarray() if hasattr(X, "toarray") else X, columns=kept)
+                X.attrs["source"] = self.name
+            X = X.copy(deep=False)
+            X.attrs["columns"] = options
+        return replace(self, X=X, feature_names=tuple(kept))
 
     def __repr__(self) -> str:
         return (

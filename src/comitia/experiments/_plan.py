@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +43,35 @@ class DataSource:
         An ARFF, CSV or Parquet file, relative to the folder in which the plan is run.
     labels : tuple of str, optional
         The columns of the file that are labels; see `comitia.datasets.load_dataset`.
+    labels_in, separator, positive : str, optional
+        Other ways in which a table holds its labels; see `comitia.datasets.load_table`.
+    columns : mapping
+        What is known of the features; see `comitia.datasets.Dataset.with_columns`.
     """
 
     name: str
     path: str | None = None
     labels: tuple[str, ...] | None = None
+    labels_in: str | None = None
+    separator: str | None = None
+    positive: str | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     def load(self, data_home: str | Path | None = None) -> Dataset:
         """Read the dataset; ``data_home`` is a folder with datasets of the catalogue."""
+        dataset = self._load(data_home)
+        return dataset.with_columns(**self.columns) if self.columns else dataset
+
+    def settings(self) -> dict[str, Any]:
+        """What was set besides name, path and labels."""
+        ways = {"labels_in": self.labels_in, "separator": self.separator, "positive": self.positive}
+        given = {key: value for key, value in ways.items() if value is not None}
+        return {**given, "columns": dict(self.columns)} if self.columns else given
+
+    def _load(self, data_home: str | Path | None) -> Dataset:
         if self.path is not None:
-            return load_dataset(self.path, self.labels)
+            ways = {"labels_in": self.labels_in, "separator": self.separator, "positive": self.positive}
+            return load_dataset(self.path, self.labels, **ways)
         if self.name in EXAMPLES:
             return EXAMPLES[self.name]()
         return load_dataset(self.name, data_home=data_home)
@@ -216,7 +235,11 @@ class Plan:
             "pools": list(self.pools),
             "sizes": list(self.sizes),
             "datasets": {
-                source.name: {"path": source.path, "labels": None if source.labels is None else list(source.labels)}
+                source.name: {
+                    "path": source.path,
+                    "labels": None if source.labels is None else list(source.labels),
+                    **source.settings(),
+                }
                 for source in self.datasets
             },
             "ensembles": {setting.name: setting.identity() for setting in self.ensembles},

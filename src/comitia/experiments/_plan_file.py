@@ -16,6 +16,8 @@ from comitia.experiments._settings import Absent, EnsembleSetting, PlanError
 
 _LISTS = {"losses": str, "aggregations": str, "pools": str, "sizes": int}
 _SCALARS = {"name": str, "seed": int, "folds": int, "repeats": int, "stratified": bool}
+_WAYS = ("labels_in", "separator", "positive")
+_COLUMNS = ("features", "ignore", "categories", "text", "missing_values")
 _WORDS = {str: "text", int: "a whole number", bool: "true or false"}
 
 
@@ -127,6 +129,7 @@ def write_plan(plan: Plan) -> str:
         lines += ["", "[[datasets]]", f"name = {_toml(source.name)}"]
         lines += [f"path = {_toml(source.path)}"] if source.path is not None else []
         lines += [f"labels = {_toml(source.labels)}"] if source.labels is not None else []
+        lines += [f"{key} = {_toml(value)}" for key, value in source.settings().items()]
     for setting in plan.ensembles:
         lines += ["", "[[ensembles]]"]
         if setting.object is None:
@@ -159,12 +162,22 @@ def _numbered(key: str, entries: Any, read: Any) -> list[Any]:
 def _source(entry: Any) -> DataSource:
     if isinstance(entry, str):
         return DataSource(entry)
-    table = _table(entry, "name", ("name", "path", "labels"))
+    table = _table(entry, "name", ("name", "path", "labels", *_WAYS, "columns"))
     labels = _list("labels", table["labels"], str) if "labels" in table else None
     path = _scalar("path", table["path"], str) if "path" in table else None
-    if labels is not None and path is None:
+    ways = {key: _scalar(key, table[key], str) for key in _WAYS if key in table}
+    if path is None and (labels is not None or ways):
         raise PlanError(f"labels go with a path; {table['name']!r} has none")
-    return DataSource(_scalar("name", table["name"], str), path, labels)
+    return DataSource(_scalar("name", table["name"], str), path, labels, **ways, columns=_columns(table))
+
+
+def _columns(table: Mapping[str, Any]) -> dict[str, Any]:
+    columns = _table({"columns": {}, **table}["columns"], "", (*_COLUMNS, "numbers", "day_first"))
+    kinds = {"numbers": str, "day_first": bool}
+    return {
+        key: _scalar(key, value, kinds[key]) if key in kinds else _list(key, value, str)
+        for key, value in columns.items()
+    }
 
 
 def _setting(entry: Any) -> EnsembleSetting:
@@ -183,7 +196,7 @@ def _setting(entry: Any) -> EnsembleSetting:
 
 
 def _table(entry: Any, required: str, known: Sequence[str] | None = None) -> Mapping[str, Any]:
-    if not isinstance(entry, dict) or required not in entry:
+    if not isinstance(entry, dict) or (required and required not in entry):
         raise PlanError(f"expected a name or a table with the entry {required!r}, found {entry!r}")
     for key in entry:
         if known is not None and key not in known:

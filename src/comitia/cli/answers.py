@@ -1,0 +1,96 @@
+"""The file that ``comitia predict`` writes: predictions, beside what was asked to be kept of the data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comitia._errors import ComitiaError
+from comitia._files import whole_file
+from comitia._names import in_csv, printable
+from comitia.cli.errors import misuse
+from comitia.columns._kinds import matching
+from comitia.datasets import Dataset, load_dataset
+from comitia.datasets._text import STDIN
+from comitia.losses import get_loss
+from comitia.model_file import Model
+
+ONE_COLUMN, EXPECTED = "labels", "expected loss"
+"""How the columns are called that hold all labels of a row, and what the model expects to lose by them."""
+
+
+def kept_columns(data: Dataset, wanted: Sequence[str]) -> Any:
+    """Return the columns of the data that are to stand beside predictions; ``all`` is all of them."""
+    import pandas as pd
+
+    names = list(data.feature_names)
+    try:
+        chosen = names if list(wanted) == ["all"] and "all" not in names else matching(names, list(wanted), "--keep")
+    except ComitiaError as error:
+        raise misuse("--keep", str(error).removeprefix("--keep: ")) from None
+    if hasattr(data.X, "columns"):
+        frame = data.X[chosen].reset_index(drop=True)
+    else:
+        X = data.X[:, [names.index(name) for name in chosen]]
+        frame = pd.DataFrame(X.toarray() if hasattr(X, "toarray") else X, columns=chosen)
+    # An identifier 17 is not to come back as 17.0.
+    return frame.assign(**{name: frame[name].astype("Int64") for name in chosen if _are_whole(frame[name])})
+
+
+def _are_whole(column: Any) -> bool:
+    if column.dtype.kind != "f":
+        return False
+    known = column.to_numpy()[~np.isnan(column.to_numpy())]
+    return bool((np.abs(known) < 2**53).all() and (known == np.round(known)).all())
+
+
+def in_one_column(labeling: NDArray[Any], labels: Sequence[str]) -> list[str]:
+    """Return the names of each row's labels with semicolons between them; as JSON where a name holds one.
+
+    Examples
+    --------
+    >>> in_one_column(np.array([[1, 1], [0, 0]]), ["rock", "live"])
+    ['rock;live', '']
+    >>> in_one_column(np.array([[1, 0]]), ["rock; hard", "live"])
+    ['["rock; hard"]']
+    """
+    rows = [[name for name, one in zip(labels, row, strict=True) if one == 1] for row in labeling]
+    if any(";" in name for name in labels):
+        return [json.dumps(row, ensure_ascii=False) for row in rows]
+    return [";".join(row) for row in rows]
+
+
+def loss_where_known(model: Model, data: Path, labeling: NDArray[Any]) -> float | None:
+    """Return the mean loss of predictions where the file has the labels too; None where it has not."""
+    try:
+        truth = load_dataset(data, list(model.labels)).Y
+    except (ComitiaError, OSError):
+        return None
+    if model.ensemble._form.classes is not None or len(truth) != len(labeling):
+        return None
+    return float(np.mean(get_loss(model.ensemble.loss).value(truth, np.asarray(labeling, dtype=np.int8))))
+
+
+def write(frame: Any, output: Path) -> None:
+    """Write a frame to a file, whole or not at all, or to standard output."""
+    if output == STDIN:
+        frame.rename(columns=in_csv).to_csv(sys.stdout, index=False)
+        return
+    with whole_file(output) as file:
+        if output.suffix == ".parquet":
+            frame.to_parquet(file, index=False)
+        else:
+            frame.rename(columns=in_csv).to_csv(file, index=False)
+
+
+def check_names(kept: Any, labels: Sequence[str]) -> None:
+    """Refuse kept columns that are called as predictions are."""
+    twice = [name for name in kept.columns if name in (*labels, ONE_COLUMN, EXPECTED)]
+    if twice:
+        raise misuse("--keep", f"{printable(twice[0])!r} is what a column of predictions is called.")

@@ -1,0 +1,206 @@
+"""Files as spreadsheets and databases write them, from `comitia train` to the predictions of rows never seen."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comitia.cli.options import names
+from comitia.model_file import Model
+from tests.cli.conftest import comitia
+
+N = 60
+FEW = ("--ensemble", "ebr", "-m", 3)
+
+
+def songs() -> pd.DataFrame:
+    """Songs with what people have: a number with gaps, prices, a category, a date, an identifier and a title."""
+    random = np.random.default_rng(0)
+    loud = random.integers(0, 2, N)
+    return pd.DataFrame(
+        {
+            "id": np.arange(1, N + 1),
+            "uuid": [f"{i:06x}-f00" for i in range(N)],
+            "tempo": [None if i % 9 == 0 else f"{100 + i}" for i in range(N)],
+            "price": [f"$1,{i:03}.50" for i in range(N)],
+            "genre": [("rock", "jazz", None)[i % 3] for i in range(N)],
+            "released": pd.date_range("2020-01-01", periods=N).strftime("%d.%m.%Y"),
+            "title": [f"a song of {'thunder' if one else 'rain'} and {i} stars" for i, one in enumerate(loud)],
+            "tags": [";".join(["loud"] * one + ["jazz, cool"] * (i % 3 == 1)) for i, one in enumerate(loud)],
+        }
+    )
+
+
+SONGS = ("--labels-in", "tags", "--separator", ";", "--text", "title", "--numbers", "1,234.5", "--ignore", "id")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def csv_of(frame: pd.DataFrame, **how) -> str:
+    return frame.to_csv(index=False, **how)
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda frame: csv_of(frame).encode(),
+        lambda frame: csv_of(frame, lineterminator="\r\n").encode("utf-8-sig"),
+        lambda frame: csv_of(frame, sep="\t").encode("utf-16"),
+        lambda frame: csv_of(frame.replace("rock", "Schläger"), sep=";", lineterminator="\r\n").encode("cp1252"),
+    ],
+    ids=["plain", "BOM and CRLF", "UTF-16 with tabs", "Windows-1252 with semicolons"],
+)
+def test_a_table_of_everything_is_trained_and_new_rows_are_predicted(encode, here):
+    (here / "songs.CSV").write_bytes(encode(songs()))
+    ended = comitia("train", "songs.CSV", *SONGS, *FEW, "-o", "m.skops")
+    assert ended.code == 0, ended.said
+    assert "columns: numbers 2; categories 1: genre, 2 values; dates 1; text 1: title," in ended.said
+    assert "left out 1: uuid, every row differs" in ended.said
+    assert Model.open(here / "m.skops").labels == ("jazz, cool", "loud")
+    new = songs()[:2].assign(genre=["polka", None], title=["thunder and nothing else", None], tempo=[None, "1"])
+    (here / "new.csv").write_text(csv_of(new.drop(columns="tags").assign(released=["31.12.2031", None])))
+    ended = comitia("predict", "m.skops", "new.csv", "--keep", "id,uuid", "--labels-in-one-column", "-o", "out.csv")
+    assert ended.code == 0, ended.said
+    found = pd.read_csv(here / "out.csv", dtype=str, keep_default_na=False)
+    assert found.columns.tolist() == ["id", "uuid", "labels"]
+    assert found["id"].tolist() == ["1", "2"]
+    assert found["labels"][0] == "loud"
+
+
+@pytest.mark.parametrize("cell", ["json", "lists"])
+def test_labels_in_lists_and_files_of_other_programs_are_read(cell, here):
+    lists = [text.split(";") if text else [] for text in songs()["tags"]]
+    frame = songs().assign(tags=lists)[["tempo", "genre", "tags"]]
+    if cell == "json":
+        frame.to_json(here / "songs.jsonl", orient="records", lines=True)
+    else:
+        frame.to_parquet(here / "songs.parquet")
+    data = "songs.jsonl" if cell == "json" else "songs.parquet"
+    assert comitia("train", data, "--labels-in", "tags", *FEW, "-o", "m.skops").code == 0
+    assert Model.open(here / "m.skops").labels == ("jazz, cool", "loud")
+
+
+def test_words_for_yes_and_a_note_on_rare_labels(here):
+    holds = np.arange(N) % 2 == 0
+    frame = songs()[["tempo"]].assign(
+        a=np.where(holds, "Yes", "No"), b=np.where(holds, "x", ""), c=["Y"] * 3 + ["N"] * (N - 3)
+    )
+    (here / "songs.csv").write_text(csv_of(frame))
+    ended = comitia("train", "songs.csv", "-l", "a,b,c", *FEW, "-o", "m.skops")
+    assert ended.code == 0, ended.said
+    assert "note: 1 label holds for fewer than 10 instances only: 'c'." in ended.said
+    positive = frame.assign(a=np.where(holds, "ja", "nein")).drop(columns=["b", "c"])
+    (here / "songs.csv").write_text(csv_of(positive))
+    assert comitia("train", "songs.csv", "-l", "a", *FEW, "-o", "n.skops").code == 1
+    assert comitia("train", "songs.csv", "-l", "a", "--positive", "ja", *FEW, "-o", "n.skops").code == 0
+
+
+def test_labels_whose_names_hold_commas_are_named_in_quotes(here):
+    frame = songs()[["tempo"]].assign(**{"loud, fast": np.arange(N) % 2, "calm": np.arange(N) % 3 == 0})
+    (here / "songs.csv").write_text(csv_of(frame))
+    assert comitia("train", "songs.csv", "-l", '"loud, fast"', "-l", "calm", *FEW, "-o", "m.skops").code == 0
+    assert Model.open(here / "m.skops").labels == ("loud, fast", "calm")
+
+
+def test_cells_that_are_no_numbers_are_named_with_a_way_out(here):
+    frame = songs()[["tempo"]].assign(y=np.arange(N) % 2)
+    frame.loc[3, "tempo"] = "unknown"
+    (here / "songs.csv").write_text(csv_of(frame))
+    ended = comitia("train", "songs.csv", "-l", "y", *FEW, "-o", "m.skops")
+    assert ended.code == 1
+    assert "column 'tempo': expected numbers, found 'unknown' in row 4" in ended.said
+    assert comitia("train", "songs.csv", "-l", "y", *FEW, "--missing-values", "unknown", "-o", "m.skops").code == 0
+
+
+def test_options_of_columns_that_are_not_there_are_refused(here):
+    (here / "songs.csv").write_text(csv_of(songs()))
+    ended = comitia("train", "songs.csv", "--labels-in", "tags", "--separator", ";", "--text", "titel", "-o", "m.skops")
+    assert ended.code == 1
+    assert "text: unknown column 'titel': did you mean 'title'?" in ended.said
+    ended = comitia("train", "songs.csv", "--labels-in", "tgas", "-o", "m.skops")
+    assert (ended.code, "unknown column 'tgas': did you mean 'tags'?" in ended.said) == (2, True)
+    ended = comitia("train", "seven-segment", "--labels-in", "tags", "-o", "m.skops")
+    assert (ended.code, "knows its labels" in ended.said) == (2, True)
+    ended = comitia("train", "songs.csv", "-l", "tags", "--numbers", "1'234.5", "-o", "m.skops")
+    assert (ended.code, "unknown notation" in ended.said) == (2, True)
+
+
+@pytest.fixture
+def trained(here):
+    frame = songs()[["id", "tempo", "genre"]].assign(calm=np.arange(N) % 2, jazz=(np.arange(N) % 3 == 1).astype(int))
+    (here / "songs.csv").write_text(csv_of(frame))
+    ended = comitia("train", "songs.csv", "-l", "calm,jazz", "--ignore", "id", "--ensemble", "EMODT", "-m", 9,
+                    "--aggregation", "OOB", "-o", "m.skops")  # fmt: skip
+    assert ended.code == 0, ended.said
+    assert "hamming loss out of bag: this model 0." in ended.said
+    assert "no label at all 0.41" in ended.said
+    return frame
+
+
+def test_another_loss_needs_no_refit_and_predictions_are_scored_where_labels_are_there(trained, here):
+    ended = comitia("predict", "m.skops", "songs.csv", "--loss", "F1", "--aggregation", "PTC-mbr", "--json",
+                    "--keep", "id", "--expected-loss", "-o", "out.parquet")  # fmt: skip
+    assert ended.code == 0, ended.said
+    facts = json.loads(ended.out)
+    assert facts["loss"] == "f1"
+    assert 0 <= facts["loss_here"] < 0.5
+    found = pd.read_parquet(here / "out.parquet")
+    assert found.columns.tolist() == ["id", "calm", "jazz", "expected loss"]
+    assert found["id"].tolist() == trained["id"].tolist()
+    assert "the labels are known there: hamming loss" in comitia("predict", "m.skops", "songs.csv", "-o", "o.csv").said
+    trained.drop(columns="jazz").to_csv(here / "new.csv", index=False)
+    assert "known there" not in comitia("predict", "m.skops", "new.csv", "-o", "p.csv").said
+    ended = comitia("predict", "m.skops", "songs.csv", "--keep", "jazz", "-o", "q.csv")
+    assert (ended.code, "is what a column of predictions is called" in ended.said) == (2, True)
+    ended = comitia("predict", "m.skops", "songs.csv", "--keep", "idd", "-o", "q.csv")
+    assert (ended.code, "did you mean 'id'?" in ended.said) == (2, True)
+    ended = comitia("predict", "m.skops", "songs.csv", "--proba", "--labels-in-one-column", "-o", "q.csv")
+    assert ended.code == 2
+
+
+def test_standard_input_and_output_are_files_too(trained, here, monkeypatch):
+    class Given:
+        buffer = io.BytesIO((here / "songs.csv").read_bytes())
+
+    # The runner of the tests has a standard input of its own, and so the answer is compared in a process.
+    import subprocess
+
+    command = [sys.executable, "-m", "comitia", "predict", "m.skops", "-", "-o", "-"]
+    ended = subprocess.run(command, input=Given.buffer.getvalue(), capture_output=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.decode().splitlines()[0] == "calm,jazz"
+    assert len(ended.stdout.decode().splitlines()) == N + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "known", "found"),
+    [
+        ("ensemble", "EMODT, Ecc", ["emodt", "ecc"], ("emodt", "ecc")),
+        ("aggregation", "PTC-mbr,ptc-mbr", ["ctp", "ptc-mbr"], ("ptc-mbr",)),
+        ("loss", "F1,Hamming loss", ["hamming", "f1"], ("f1", "hamming")),
+        ("loss", "F1-measure", ["hamming", "f1"], ("f1",)),
+    ],
+)
+def test_names_are_taken_as_they_are_printed(kind, given, known, found):
+    assert names("--it", kind, given, known) == found
+
+
+def test_a_comparison_of_such_a_table_names_all_of_it_in_the_command_to_train(here):
+    (here / "songs.csv").write_text(csv_of(songs()))
+    few = ("--ensembles", "EBR", "--losses", "F1", "-m", 3, "--folds", 2, "-j", 1)
+    ended = comitia("compare", "songs.csv", *SONGS, *few, "-o", "run", "--json")
+    assert ended.code == 0, ended.said
+    assert "columns: numbers 2" in ended.err
+    plan = (here / "run" / "plan.toml").read_text()
+    assert 'labels_in = "tags"' in plan
+    assert 'text = ["title"]' in plan
+    text = json.dumps(ended.json["recommendations"])
+    for part in ("--labels-in tags", "--text title", "--ignore id"):
+        assert part in text
