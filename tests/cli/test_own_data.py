@@ -1,7 +1,7 @@
 """Files as spreadsheets and databases write them, from `comitia train` to the predictions of rows never seen."""
 
-import io
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -165,15 +165,10 @@ def test_another_loss_needs_no_refit_and_predictions_are_scored_where_labels_are
     assert ended.code == 2
 
 
-def test_standard_input_and_output_are_files_too(trained, here, monkeypatch):
-    class Given:
-        buffer = io.BytesIO((here / "songs.csv").read_bytes())
-
-    # The runner of the tests has a standard input of its own, and so the answer is compared in a process.
-    import subprocess
-
+def test_standard_input_and_output_are_files_too(trained, here):
+    # In a process of its own: the runner of the tests has a standard input of another kind.
     command = [sys.executable, "-m", "comitia", "predict", "m.skops", "-", "-o", "-"]
-    ended = subprocess.run(command, input=Given.buffer.getvalue(), capture_output=True, check=False)
+    ended = subprocess.run(command, input=(here / "songs.csv").read_bytes(), capture_output=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.decode().splitlines()[0] == "calm,jazz"
     assert len(ended.stdout.decode().splitlines()) == N + 1

@@ -175,9 +175,6 @@ def predict(
         typer.Argument(
             help="A file with the columns that it was trained on, or - for standard input.",
             metavar="DATA",
-            exists=True,
-            dir_okay=False,
-            allow_dash=True,
         ),
     ],
     output: Output,
@@ -233,6 +230,9 @@ def predict(
     """
     import pandas as pd
 
+    if data != STDIN and not data.is_file():
+        what = f"file '{data}' is a directory." if data.is_dir() else f"file '{data}' does not exist."
+        raise misuse("DATA", what)
     limits = {name: value for name, value in (("at_least", at_least), ("at_most", at_most)) if value is not None}
     doubt = {name: value for name, value in (("rate", abstain_rate), ("guarantee", guarantee)) if value is not None}
     _check_wishes(proba, limits, doubt)

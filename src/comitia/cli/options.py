@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from comitia._names import unknown
+from comitia._titles import LOSSES
 from comitia.cli.errors import misuse
 from comitia.columns._numbers import NOTATIONS
-from comitia.report._vocabulary import MEASURES
 
 DataHome = Annotated[
     Path | None,
@@ -117,7 +117,7 @@ def names(option: str, kind: str, text: str, known: Collection[str]) -> tuple[st
     if not chosen:
         raise misuse(option, f"names no {kind}. There are: {', '.join(known)}.")
     spelt = {name.casefold(): name for name in known}
-    titles = {measure.title.casefold(): loss for loss, measure in MEASURES.items() if kind == "loss"}
+    titles = {shown[0].casefold(): loss for loss, shown in LOSSES.items() if kind == "loss"}
     found = []
     for name in chosen:
         small = titles.get(name.casefold(), name.casefold())

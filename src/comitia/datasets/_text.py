@@ -88,10 +88,13 @@ def opened(path: Path, max_bytes: int) -> IO[bytes]:
         return path.open("rb")
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin)
     if _kept.get("stream") is not stream:
-        content = stream.read(max_bytes + 1)
-        if len(content) > max_bytes:
-            raise DataFormatError.at(path, None, f"expected at most max_bytes={max_bytes} bytes, found more")
-        _kept.update(stream=stream, content=content)
+        blocks, held = [], 0
+        while block := stream.read(BLOCK_BYTES):
+            blocks.append(block)
+            held += len(block)
+            if held > max_bytes:
+                raise DataFormatError.at(path, None, f"expected at most max_bytes={max_bytes} bytes, found more")
+        _kept.update(stream=stream, content=b"".join(blocks))
     return io.BytesIO(_kept["content"])
 
 

@@ -104,7 +104,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
             How much each instance counts; equal by default.
         """
         check_is_fitted(self, "members_")
-        Y = encode(y, self._form.classes, len(self.label_names_), type(self).__name__)
+        Y = encode(y, self._form.classes, self.label_names_, type(self).__name__)
         pool = get_pool(self.pool)
         belief = self._belief(pool)
         p = self._gathered(X, lambda beliefs: beliefs.distribution(belief).marginals())
