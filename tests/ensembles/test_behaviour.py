@@ -65,14 +65,12 @@ def test_frames_keep_their_names_and_their_nominal_columns(ensemble, kind):
         fitted.predict(X)
 
 
-def test_an_undeclared_value_of_a_nominal_column_is_refused():
+@own
+def test_a_value_that_was_not_there_in_fit_stops_no_prediction(ensemble):
     features, labels = next(iter(frames()))
-    fitted = clone(OWN[0]).fit(features, labels)
+    fitted = clone(ensemble).fit(features, labels)
     other = features.astype({"colour": str}).assign(colour="mauve")
-    with pytest.raises(
-        ValueError, match=r"X must hold values in .colour. that were there in fit; got .mauve., and there are: .blue."
-    ):
-        fitted.predict(other)
+    assert fitted.predict(other).shape == labels.shape
 
 
 @own
@@ -156,14 +154,13 @@ def test_a_single_label_works_as_a_column_and_as_a_binary_target(ensemble):
     )
 
 
-def test_missing_values_go_where_the_base_learner_takes_them():
+def test_missing_values_are_taken_by_every_ensemble():
     holes = X.copy()
     holes[::7, 2] = np.nan
     assert EMODTClassifier(5, random_state=0).fit(holes, Y).predict(holes).shape == Y.shape
     boosted = EBRClassifier(HistGradientBoostingClassifier(max_iter=3), 2, random_state=0)
     assert boosted.fit(holes, Y).predict(holes).shape == Y.shape
-    with pytest.raises(ValueError, match="contains NaN"):
-        EBRClassifier(n_estimators=5).fit(holes, Y)
+    assert EBRClassifier(n_estimators=5).fit(holes, Y).predict(holes).shape == Y.shape
 
 
 def test_texts_are_left_to_pipelines():

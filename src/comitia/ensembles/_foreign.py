@@ -117,7 +117,7 @@ class AnyMultilabel:
         try:
             return cls(_fit(estimator, X, Y, weight, seed), np.full_like(constant, -1))
         except ValueError:
-            if not get_tags(estimator).classifier_tags.multi_label:
+            if not _takes_several(estimator):
                 each = BinaryRelevance.fitted(estimator, X, Y, weight, seed)
                 return cls(each, np.full_like(constant, -1))
             if (constant < 0).all():
@@ -140,6 +140,16 @@ class AnyMultilabel:
         if varies.any():
             p[:, varies] = marginals_of(self.estimator, X, int(varies.sum()))
         return p
+
+
+def _takes_several(estimator: Any) -> bool:
+    """Whether a classifier says that it takes several labels; one that says nothing may."""
+    try:
+        tags = get_tags(estimator)
+    except AttributeError:
+        return True
+    several = tags.classifier_tags is None or tags.classifier_tags.multi_label
+    return bool(several or tags.target_tags.multi_output)
 
 
 def _taken_apart(estimator: Any, X: Any, Y: LabelArray, weight: FloatArray | None, seed: int) -> tuple[Any, Any]:
