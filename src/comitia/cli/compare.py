@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -16,8 +16,10 @@ from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import (
+    ENSEMBLE_HELP,
     AsJson,
     Categories,
+    Cluster,
     DataHome,
     Features,
     Ignore,
@@ -27,6 +29,7 @@ from comitia.cli.options import (
     MissingValues,
     Numbers,
     Positive,
+    SameBits,
     Seed,
     Separator,
     Text,
@@ -60,9 +63,7 @@ def compare(
     text: Text = None,
     numbers: Numbers = None,
     missing_values: MissingValues = None,
-    ensembles: Annotated[
-        str, typer.Option(help="emodt (trees), ecc (chains), ebr (binary relevance).", rich_help_panel=_WHAT)
-    ] = "emodt,ecc,ebr",
+    ensembles: Annotated[str, typer.Option(help=f"Of {ENSEMBLE_HELP}.", rich_help_panel=_WHAT)] = "emodt,ecc,ebr",
     losses: Annotated[str, typer.Option(help=f"Of {', '.join(TARGET_NAMES)}.", rich_help_panel=_WHAT)] = (
         "hamming,subset01,f1"
     ),
@@ -80,6 +81,8 @@ def compare(
     ] = False,
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    cluster: Cluster = None,
+    same_bits: SameBits = False,
     data_home: DataHome = None,
     output: Annotated[
         Path | None,
@@ -142,7 +145,8 @@ def compare(
             + (f" {repeats} times" if repeats > 1 else ""),
             highlight=False,
         )
-    execute(plan, folder, data={source.name: dataset}, n_jobs=n_jobs, as_json=as_json)
+    where: dict[str, Any] = {"n_jobs": n_jobs, "cluster": cluster, "same_bits": same_bits}
+    execute(plan, folder, data={source.name: dataset}, as_json=as_json, **where)
 
 
 def _new_folder(name: str) -> Path:

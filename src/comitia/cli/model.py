@@ -20,6 +20,7 @@ from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.options import (
+    ENSEMBLE_HELP,
     AsJson,
     Categories,
     DataHome,
@@ -79,7 +80,7 @@ def train(
     text: Text = None,
     numbers: Numbers = None,
     missing_values: MissingValues = None,
-    ensemble: Annotated[str, typer.Option(help="emodt (trees), ecc (chains) or ebr (binary relevance).")] = "ecc",
+    ensemble: Annotated[str, typer.Option(help=f"Of {ENSEMBLE_HELP}.")] = "ecc",
     loss: Annotated[str, typer.Option(help=_LOSS_HELP)] = "hamming",
     aggregation: Annotated[
         str | None,
@@ -110,8 +111,8 @@ def train(
     kind = _one("--ensemble", "ensemble", ensemble, comitia.ENSEMBLES)
     target = _one("--loss", "loss", loss, TARGET_NAMES)
     how = aggregation and _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
-    if how == "ctp-joint" and not comitia.ENSEMBLES[kind]().supports_joint:
-        raise misuse("--aggregation", f"ctp-joint needs trees: --ensemble emodt, not {kind}.")
+    if how not in (None, CHOSEN_BY_OOB) and not comitia.ENSEMBLES[kind]().can_decide_by(how):
+        raise misuse("--aggregation", f"{how} needs joint beliefs, as trees have: --ensemble emodt, not {kind}.")
     source = data_source(
         data,
         labels,
@@ -123,15 +124,19 @@ def train(
     _check_output(output, (".skops",), [Path(source.path)] if source.path else [], force)
     dataset = loaded(source, data_home)
     introduce(dataset)
-    classifier = comitia.ENSEMBLES[kind](
-        n_estimators=members,
-        loss=target,
-        aggregation=how,
-        oob_score=oob or how == CHOSEN_BY_OOB or target in MEASURES,
-        random_state=seed,
-        n_jobs=n_jobs or -1,
-    )
-    with messages.status(f"fitting {members} members on {dataset.n_instances:,} instances ..."):
+    wished = {
+        "n_estimators": members,
+        "loss": target,
+        "aggregation": how,
+        "oob_score": oob or how == CHOSEN_BY_OOB or target in MEASURES,
+        "random_state": seed,
+        "n_jobs": n_jobs or -1,
+    }
+    # A committee has members of its own, knows its out-of-bag losses, and chooses by them unless told otherwise.
+    takes = comitia.ENSEMBLES[kind]._get_param_names()
+    left_open = {"aggregation"} if how is None else set()
+    classifier = comitia.ENSEMBLES[kind](**{k: v for k, v in wished.items() if k in takes and k not in left_open})
+    with messages.status(f"fitting on {dataset.n_instances:,} instances ..."):
         model = Model.fit(classifier, dataset)
     save(model, output)
     chosen = getattr(classifier, "oob_aggregation_", how)
@@ -328,7 +333,7 @@ def _one(option: str, kind: str, name: str, known: Any) -> str:
 def _described(model: Model) -> dict[str, Any]:
     return {
         "ensemble": next(kind for kind, made in comitia.ENSEMBLES.items() if type(model.ensemble) is made),
-        "members": model.ensemble.n_estimators,
+        "members": len(model.ensemble.members_),
         "loss": model.ensemble.loss,
         "features": len(model.features),
         "labels": list(model.labels),

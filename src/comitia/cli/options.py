@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from comitia import ENSEMBLES
 from comitia._names import unknown
 from comitia._titles import LOSSES
 from comitia.cli.errors import misuse
@@ -95,6 +96,10 @@ Paper = Annotated[
         rich_help_panel="Output",
     ),
 ]
+
+
+ENSEMBLE_HELP = ", ".join(f"{name} ({ensemble.brief})" for name, ensemble in ENSEMBLES.items())
+"""What ensembles there are."""
 
 
 def split(texts: Iterable[str]) -> list[str]:

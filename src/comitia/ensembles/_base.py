@@ -61,6 +61,9 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     title: ClassVar[str] = ""
     """What people call it."""
 
+    brief: ClassVar[str] = ""
+    """What its members are, in a word or two."""
+
     supports_joint: ClassVar[bool] = False
     """Whether members give labelset distributions, which ``aggregation="ctp-joint"`` needs."""
 

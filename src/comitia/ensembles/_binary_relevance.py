@@ -51,6 +51,7 @@ class EBRClassifier(BaseLearnerEnsemble):
     """
 
     title: ClassVar[str] = "EBR"
+    brief: ClassVar[str] = "binary relevance"
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:

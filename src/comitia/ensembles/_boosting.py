@@ -83,6 +83,7 @@ class EMOBTClassifier(BootstrapEnsemble):
     """
 
     title: ClassVar[str] = "EMOBT"
+    brief: ClassVar[str] = "boosted trees"
     _nominal = "ordinal"
 
     def __init__(

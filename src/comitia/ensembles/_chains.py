@@ -68,6 +68,7 @@ class ECCClassifier(BaseLearnerEnsemble):
     """
 
     title: ClassVar[str] = "ECC"
+    brief: ClassVar[str] = "chains"
 
     @property
     def supports_joint(self) -> bool:  # type: ignore[override]

@@ -86,6 +86,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
     """
 
     title: ClassVar[str] = "Committee"
+    brief: ClassVar[str] = "all of them together"
 
     # A committee always knows its out-of-bag losses.
     oob_score = True

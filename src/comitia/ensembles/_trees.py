@@ -70,6 +70,7 @@ class EMODTClassifier(BootstrapEnsemble):
     """
 
     title: ClassVar[str] = "EMODT"
+    brief: ClassVar[str] = "trees"
     supports_joint: ClassVar[bool] = True
     _nominal = "ordinal"
 
