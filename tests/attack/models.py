@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import signal
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ import comitia
 from comitia import ENSEMBLES, ComitiaError, ModelFileError
 from comitia.datasets import make_joint
 from comitia.model_file import known_types
-from tests.attack.run import Log
+from tests.attack.run import Log, clock
 
 SECONDS = 60
 DATA = make_joint(60, 4, 3, dependence=0.7, random_state=1).dataset
@@ -60,7 +59,7 @@ def work(folder: Path, cases: range, seed: int) -> None:
         name = models[rng.integers(len(models))].stem
         path = folder / "mutant.bin"
         path.write_bytes(mutant(originals[name], rng))
-        with _clock():
+        with clock(SECONDS):
             log.end(case, _ending(path, name, rng, case))
 
 
@@ -307,17 +306,3 @@ def _archive(members: dict[str, bytes], compression: int, rng: np.random.Generat
         if members and rng.random() < 0.01:
             archive.writestr(*next(iter(members.items())))
     return buffer.getvalue()
-
-
-@contextlib.contextmanager
-def _clock() -> Iterator[None]:
-    """End a case that takes too long, and with it the process."""
-    if not hasattr(signal, "SIGALRM"):
-        yield
-        return
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)

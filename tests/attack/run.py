@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-ATTACKS = ("models", "decisions")
+ATTACKS = ("models", "decisions", "data", "runs", "names")
 ROOT = Path(__file__).parents[2]
 LOG = "endings.jsonl"
 
@@ -65,3 +68,17 @@ class Log:
 
     def end(self, case: int, ending: str) -> None:
         self.file.write(json.dumps([case, ending]) + "\n")
+
+
+@contextlib.contextmanager
+def clock(seconds: int) -> Iterator[None]:
+    """End a case that takes too long, and with it the process."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)

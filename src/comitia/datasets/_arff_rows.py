@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, get_index_dtype
+from scipy.sparse import csr_array
 
 from comitia.datasets import _arff_kernels as kernels
 from comitia.datasets._arff_cells import CellReader
@@ -80,7 +80,7 @@ def _joined_sparse(parts: list[_Part], n_features: int) -> Any:
     lengths = np.concatenate([np.diff(part.starts) for part in parts if part.starts is not None])
     data = np.concatenate([part.data for part in parts])
     # 32 bits where they suffice: with 64, SciPy widens the indices as well, and liblinear refuses them.
-    starts = np.zeros(len(lengths) + 1, dtype=get_index_dtype(maxval=len(data)))
+    starts = np.zeros(len(lengths) + 1, dtype=np.int32 if len(data) <= np.iinfo(np.int32).max else np.int64)
     np.cumsum(lengths, out=starts[1:])
     indices = np.concatenate([part.indices for part in parts if part.indices is not None])
     X = csr_array((data, indices, starts), shape=(len(lengths), n_features))

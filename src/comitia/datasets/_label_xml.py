@@ -18,7 +18,7 @@ def read_label_names(path: Path, max_bytes: int) -> dict[str, int]:
 
     Document types are refused, and with them entities, which could name other files or expand without end.
     """
-    parser = expat.ParserCreate(namespace_separator=" ")
+    parser = expat.ParserCreate(namespace_separator="}")
     names: dict[str, int] = {}
     depth = 0
 
@@ -29,8 +29,8 @@ def read_label_names(path: Path, max_bytes: int) -> dict[str, int]:
         nonlocal depth
         expected = "label" if depth else "labels"
         depth += 1
-        if tag.rpartition(" ")[2] != expected:
-            fail(f"expected <{expected}>, found <{tag.rpartition(' ')[2]}>")
+        if tag.rpartition("}")[2] != expected:
+            fail(f"expected <{expected}>, found <{tag.rpartition('}')[2]}>")
         if expected == "labels":
             return
         name = attributes.get("name", "")
