@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 
 ATTACKS = ("models", "decisions", "data", "runs", "names")
+IN_PROCESS = ("models", "decisions", "data")
+"""Those that run compiled code in their own process; the others start commands as a user does."""
 ROOT = Path(__file__).parents[2]
 LOG = "endings.jsonl"
 
@@ -27,12 +29,10 @@ def run(attack: str, cases: range, seed: int = 0, cache: Path | None = None) -> 
     endings: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         import_module(f"tests.attack.{attack}").prepare(Path(folder))
-        environment = {
-            **os.environ,
-            "NUMBA_BOUNDSCHECK": "1",
-            "NUMBA_CACHE_DIR": str(cache or Path(folder) / "numba"),
-            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
-        }
+        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "PYTHONPATH": path}
+        if attack in IN_PROCESS:
+            environment |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(cache or Path(folder) / "numba")}
         first = cases.start
         while first < cases.stop:
             asked = ["--cases", str(cases.stop - first), "--first", str(first), "--seed", str(seed), "--within", folder]

@@ -1,0 +1,163 @@
+"""Runs of ``comitia compare`` that are killed and interrupted: resumed, they end with the rows of one left alone.
+
+A case is one run: it is disturbed a few times, at random moments, and then left to finish.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from comitia.datasets import make_joint
+from comitia.experiments import Store
+from tests.attack.run import Log
+
+PATIENCE_SECONDS = 300
+DISTURBED = 4
+"""How often a run is disturbed before it is left to finish."""
+SIGNALS = ("kill the runner", "kill all", "kill a worker", "interrupt", "interrupt impatiently")
+STOPPED = "Stopped. What is finished is kept: the same command with --output {} goes on."
+
+
+def prepare(folder: Path) -> None:
+    """Write a small table and the rows of a run that nobody disturbs."""
+    data = make_joint(120, 4, 3, dependence=0.7, random_state=3).dataset
+    lines = [",".join([*map(repr, x), *map(str, y)]) for x, y in zip(data.X.tolist(), data.Y.tolist(), strict=True)]
+    (folder / "data.csv").write_text("\n".join(["u,v,w,x,a,b,c", *lines]) + "\n")
+    done = subprocess.run(_command(folder, folder / "undisturbed", 1), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+
+
+def work(folder: Path, cases: range, seed: int) -> None:
+    """Disturb one run for each case."""
+    log = Log(folder)
+    expected = sorted(json.dumps(row, sort_keys=True) for row in Store.read(folder / "undisturbed").rows())
+    for case in cases:
+        rng = random.Random(f"{seed}/{case}")
+        log.begin(case)
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            log.end(case, _ending(case, folder, Path(place) / "run", rng, expected))
+
+
+def _ending(case: int, folder: Path, run: Path, rng: random.Random, expected: list[str]) -> str:
+    sent: list[str] = []
+    try:
+        while len(sent) < DISTURBED:
+            kind = rng.choice(SIGNALS)
+            before = _finished(run)
+            said = _disturbed(folder, run, kind, rng)
+            sent.append(kind)
+            if said:
+                return f"WRONG: case {case}: after {sent}: {said}"
+            if {path: state for path, state in _finished(run).items() if path in before} != before:
+                return f"WRONG: case {case}: after {sent}: a finished cell was touched"
+        done = subprocess.run(
+            _command(folder, run, rng.choice([1, 2])),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+    except (subprocess.TimeoutExpired, TimeoutError) as error:
+        return f"WRONG: case {case}: after {sent}: {error}"
+    if done.returncode or "Traceback" in done.stderr:
+        return f"WRONG: case {case}: after {sent}: ended with {done.returncode}: {done.stderr[-300:]}"
+    store = Store.read(run)
+    rows = sorted(json.dumps(row, sort_keys=True) for row in store.rows())
+    if rows != expected or store.failures():
+        return f"WRONG: case {case}: after {sent}: {len(rows)} rows, {len(expected)} expected, or other ones"
+    kills = sum(kind.startswith("kill") for kind in sent)
+    return f"{kills} kills and {DISTURBED - kills} interrupts, then the rows of the undisturbed run"
+
+
+def _command(folder: Path, run: Path, n_jobs: int) -> list[str]:
+    asked = ["--labels", "a,b,c", "--ensembles", "emodt,ebr", "-m", "15", "--folds", "5", "--repeats", "3"]
+    main = [sys.executable, "-c", "from comitia.cli import main; main()"]
+    return [*main, "compare", str(folder / "data.csv"), *asked, "-j", str(n_jobs), "-o", str(run)]
+
+
+def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> str | None:
+    """Start the run, send it a signal and wait for its end; return what it did wrong."""
+    n_jobs = 2 if kind == "kill a worker" else rng.choice([1, 2])
+    wanted = len(_finished(run)) + rng.randrange(4)
+    with subprocess.Popen(
+        _command(folder, run, n_jobs), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            _until(lambda: process.poll() is not None or ((run / "plan.toml").exists() and _started(run, wanted)))
+            time.sleep(rng.choice([0, 0, 0.01, 0.05, 0.2]))
+            _send(process, kind, rng)
+            _, err = process.communicate(timeout=PATIENCE_SECONDS)
+            _until(lambda: not _members(process.pid))
+        finally:
+            if _members(process.pid):
+                os.killpg(process.pid, signal.SIGKILL)
+    if "Traceback" in err:
+        return f"a traceback: {err[-300:]}"
+    if kind.startswith("interrupt") and process.returncode:
+        last = err.rstrip().splitlines()[-1] if err.strip() else ""
+        if process.returncode != 1 or last != STOPPED.format(run):
+            return f"{kind}: ended with {process.returncode}, and last said {last!r}"
+    return None
+
+
+def _send(process: subprocess.Popen[str], kind: str, rng: random.Random) -> None:
+    """Send the signals, if the run has not ended by itself."""
+    if process.poll() is not None:
+        return
+    if kind == "kill the runner":
+        process.kill()
+    elif kind == "kill all":
+        os.killpg(process.pid, signal.SIGKILL)
+    elif kind == "kill a worker":
+        workers = [pid for pid in _members(process.pid) if pid != process.pid]
+        if workers:
+            try:
+                os.kill(rng.choice(workers), signal.SIGKILL)
+            except ProcessLookupError:
+                return
+    else:
+        for _ in range(1 if kind == "interrupt" else 3):
+            try:
+                os.killpg(process.pid, signal.SIGINT)
+            except ProcessLookupError:
+                return
+            time.sleep(rng.choice([0.0, 0.02, 0.1]))
+
+
+def _finished(run: Path) -> dict[Path, tuple[int, int]]:
+    """The finished cells; one that is computed again is a new file."""
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in run.glob("cells/*.jsonl")}
+
+
+def _started(run: Path, wanted: int) -> bool:
+    return len(_finished(run)) >= wanted
+
+
+def _members(group: int) -> list[int]:
+    """The processes of a group that still run."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, its_group = status.read_text().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if int(its_group) == group and state != "Z":
+            found.append(int(status.parent.name))
+    return found
+
+
+def _until(reached) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not reached():
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited for {PATIENCE_SECONDS} s")
+        time.sleep(0.005)
