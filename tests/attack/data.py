@@ -194,7 +194,9 @@ def _same_csv(dataset: Dataset, text: bytes) -> str:
     decimal = "," if "decimals are written with a comma" in notes.lower() else "."
     for j, name in enumerate(header):
         if name.strip():
-            _same(_column(dataset, printable(name)), [row[j] for row in rows], f"column {name!r}", decimal)
+            blank = "0" if f"Blank cells of label {printable(name)!r}" in notes else ""
+            cells = [row[j] if row[j].strip() else blank for row in rows]
+            _same(_column(dataset, printable(name)), cells, f"column {name!r}", decimal)
     return "read as by the csv module"
 
 

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
-results = Console()
+from comitia._names import printable
+
+
+class Screen(Console):
+    """A console that obeys itself only: control characters in what is shown, from wherever they come, are escapes."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Return the pieces of something that is shown; those of a part of it come through here as well."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment("\n".join(map(printable, segment.text.split("\n"))), segment.style)
+
+
+results = Screen()
 """What was asked for."""
 
-messages = Console(stderr=True)
+messages = Screen(stderr=True)
 """Progress, remarks and errors; a program that reads the results does not see them."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from comitia._names import in_csv
 from comitia.report._text import text_table
 from comitia.report._vocabulary import Measure, title
 from comitia.report._words import DECIMALS, markdown_table, number, signed
@@ -199,14 +200,15 @@ def _html_cell(cell: Cell | None, with_rank: bool) -> Markup:
 
 
 def csv(table: ComparisonTable) -> str:
-    """Write a line for each value."""
+    """Write a line for each value; no name in it is a formula for a spreadsheet."""
     out = io.StringIO()
     writer = csv_module.writer(out, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
     for line in table.lines():
         for name, cell in zip(table.datasets, line.cells, strict=True):
             if cell is not None:
-                head = [line.ensemble, line.measure.loss, line.measure.title, line.method, name]
+                names = [line.ensemble, line.measure.loss, line.measure.title, line.method, name]
+                head = [in_csv(str(part)) for part in names]
                 ranks = [cell.rank, line.average_rank] if line.same_as is None else [None, None]
                 tail = [line.same_as, cell.published, cell.difference]
                 writer.writerow([*head, cell.value, cell.error, *ranks, *tail])
