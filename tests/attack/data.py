@@ -195,7 +195,7 @@ def _same_csv(dataset: Dataset, text: bytes) -> str:
     for j, name in enumerate(header):
         if name.strip():
             blank = "0" if f"Blank cells of label {printable(name)!r}" in notes else ""
-            cells = [row[j] if row[j].strip() else blank for row in rows]
+            cells = [blank if blank and not row[j].strip() else row[j] for row in rows]
             _same(_column(dataset, printable(name)), cells, f"column {name!r}", decimal)
     return "read as by the csv module"
 

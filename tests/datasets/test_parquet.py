@@ -92,7 +92,7 @@ def test_declared_categories_stay_and_texts_are_texts(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "t.parquet")
     X = load_features(tmp_path / "t.parquet").X
     assert X["k"].cat.categories.tolist() == ["b", "a"]
-    assert pandas.api.types.is_string_dtype(X["s"])
+    assert pandas.api.types.is_string_dtype(X["s"].dropna())
     assert X.isna().sum().tolist() == [1, 1, 0]
 
 
@@ -108,3 +108,27 @@ def test_times_and_spans_are_seconds(tmp_path: Path) -> None:
 def test_no_rows_are_no_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "t.parquet", a=arrow.array([], arrow.float64()), s=arrow.array([], arrow.string()))
     assert load_features(path).X.shape == (0, 2)
+
+
+def test_a_footer_that_counts_other_rows_than_its_groups_is_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(arrow.table({"x": [0.5] * 8, "a": [0, 1] * 4}), path)
+    text = bytearray(path.read_bytes())
+    # FileMetaData.num_rows, a zigzag varint, follows the schema: a change to it alone contradicts the row group.
+    for at in range(len(text) - 8 - int.from_bytes(text[-8:-4], "little"), len(text) - 8):
+        changed = bytes(text[:at]) + bytes([0]) + bytes(text[at + 1 :])
+        if text[at] == 16 and _rows_of(changed) == (0, 8):
+            path.write_bytes(changed)
+            break
+    else:
+        pytest.fail("the number of rows was not found")
+    with pytest.raises(DataFormatError, match="expected as many rows as the footer says, 0, found 8"):
+        load_table(path, ["a"])
+
+
+def _rows_of(content: bytes) -> tuple[int, int]:
+    try:
+        found = parquet.read_metadata(arrow.BufferReader(content))
+        return found.num_rows, sum(found.row_group(i).num_rows for i in range(found.num_row_groups))
+    except Exception:
+        return -1, -1

@@ -104,9 +104,9 @@ def test_names_are_escaped_for_each_format(rows):
 
 def test_no_name_in_csv_is_a_formula(rows):
     formulas = {"seven-segment": "=1+1"}
-    table = comparison_table(rows.assign(dataset=rows["dataset"].replace(formulas), ensemble="@SUM(1)"))
+    table = comparison_table(rows.assign(dataset=rows["dataset"].replace(formulas), ensemble="@" + rows["ensemble"]))
     for row in csv.DictReader(io.StringIO(table.to_csv())):
-        assert row["ensemble"] == "'@SUM(1)"
+        assert row["ensemble"].startswith("'@")
         assert not row["dataset"].startswith("=")
     assert "'=1+1" in table.to_csv()
 

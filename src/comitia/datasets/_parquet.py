@@ -27,6 +27,10 @@ def read_parquet(path: Path, max_bytes: int) -> Any:
     file = _open(path, max_bytes, [])
     if 8 * file.metadata.num_rows * file.metadata.num_columns > max_bytes:
         raise _too_large(path, max_bytes)
+    grouped = sum(file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups))
+    if grouped != file.metadata.num_rows:
+        message = f"expected as many rows as the footer says, {file.metadata.num_rows}, found {grouped} in its groups"
+        raise DataFormatError.at(path, None, message)
     texts = [field.name for field in file.schema_arrow if _is_text(path, field.name, field.type)]
     leaves = [file.schema.column(j) for j in range(file.metadata.num_columns)]
     file = _open(path, max_bytes, [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"])
