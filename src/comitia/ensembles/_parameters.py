@@ -43,6 +43,7 @@ _SEEDED = """\
         Seed of draws and members.
     warm_start : bool, default=False
         Whether ``fit`` keeps the members it has and adds those that are missing.  It goes on with the same data.
+        Probabilities of logistic regressions that are fitted in parts can differ from those of one fit, by some 1e-5.
 """
 
 _VERBOSE = """\
