@@ -102,15 +102,6 @@ def test_names_are_escaped_for_each_format(rows):
     assert {row["dataset"] for row in csv.DictReader(io.StringIO(table.to_csv()))} == {"seven-segment", nasty}
 
 
-def test_no_name_in_csv_is_a_formula(rows):
-    formulas = {"seven-segment": "=1+1"}
-    table = comparison_table(rows.assign(dataset=rows["dataset"].replace(formulas), ensemble="@" + rows["ensemble"]))
-    for row in csv.DictReader(io.StringIO(table.to_csv())):
-        assert row["ensemble"].startswith("'@")
-        assert not row["dataset"].startswith("=")
-    assert "'=1+1" in table.to_csv()
-
-
 def test_a_script_as_a_name_is_text_in_html(rows):
     text = comparison_table(rows.replace({"ensemble": {"extra": SCRIPT}, "aggregation": {"gmv": SCRIPT}})).to_html()
     assert "<script" not in text
