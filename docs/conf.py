@@ -50,6 +50,7 @@ plot_apply_rcparams = True
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "image_scrapers": ("figures.drawn",),
     "filename_pattern": r"[/\\][a-z]\w*\.py$",
     "abort_on_example_error": True,
     "capture_repr": (),
