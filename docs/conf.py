@@ -8,7 +8,7 @@ os.environ["MPLBACKEND"] = "agg"
 os.environ.setdefault("LOKY_MAX_CPU_COUNT", "2")
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from comitia import __version__  # noqa: E402
+from comitia import __version__
 
 project = "comitia"
 author = "The comitia developers"

@@ -2,8 +2,8 @@
 Abstaining with a guarantee
 ===========================
 
-Labels that are in doubt can be left open.  ``RecallAtLeast`` finds the cut below which a label may be denied so that, in
-expectation, at least the promised share of each instance's labels is found or left open (conformal risk control).
+Labels that are in doubt can be left open.  ``RecallAtLeast`` finds the cut below which a label may be denied so that,
+in expectation, at least the promised share of each instance's labels is found or left open (conformal risk control).
 """
 
 import matplotlib.pyplot as plt
@@ -27,9 +27,7 @@ for promise in promises:
     answer = rule.minimise(belief)  # 1, 0, or −1 where it is left open
     kept.append(goal.value(data.Y[test], answer))
     left.append((answer < 0).mean())
-    print(
-        f"promised {promise:.2f}: kept {kept[-1]:.3f} with {left[-1]:.1%} of the labels left open, denied below {rule.lower:.3f}"
-    )
+    print(f"promised {promise:.2f}: kept {kept[-1]:.3f} with {left[-1]:.1%} left open, denied below {rule.lower:.3f}")
 
 # %%
 # Right: what is gained for Hamming loss by leaving labels open at a price (``Abstaining``), from everything decided to

@@ -2,10 +2,10 @@
 Chains: joint beliefs and greedy ones
 =====================================
 
-A classifier chain predicts one label after another.  Greedy chains pass their decision on (``chain_method="predict"``,
-as in the paper); with ``"joint"`` a chain gives every labelset of the training data its probability by the chain rule, and
-the mixture of the chains (``"ctp-joint"``) is minimised over.  The data has a known distribution, so that the smallest loss
-which anybody could reach is known too.
+A classifier chain predicts one label after another.  Greedy chains pass their decision on
+(``chain_method="predict"``, as in the paper); with ``"joint"`` a chain gives every labelset of the training data its
+probability by the chain rule, and the mixture of the chains (``"ctp-joint"``) is minimised over.  The data has a
+known distribution, so that the smallest loss which anybody could reach is known too.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Limits on answers
 =================
 
-A photograph is taken by day or by night, and a beach has a sea.  Beliefs of single labels know nothing of that; an answer
-must.  ``Within`` minimises a loss over the answers that keep the limits.
+A photograph is taken by day or by night, and a beach has a sea.  Beliefs of single labels know nothing of that; an
+answer must.  ``Within`` minimises a loss over the answers that keep the limits.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Macro-F1 without retraining
 ===========================
 
-Macro-F1 averages over labels, and rare ones count as much as frequent ones.  A cut at one half hardly ever predicts them.
-The measure *resolves* to a loss, a cut for each label found on out-of-bag beliefs, and the fitted ensemble decides for
-that.
+Macro-F1 averages over labels, and rare ones count as much as frequent ones.  A cut at one half hardly ever predicts
+them.  The measure *resolves* to a loss, a cut for each label found on out-of-bag beliefs, and the fitted ensemble
+decides for that.
 """
 
 import matplotlib.pyplot as plt
@@ -23,9 +23,8 @@ macro = get_measure("macro-f1")
 half = trees.predict(X[test])
 loss = macro.resolve(trees.oob_proba_, Y[train])
 tuned = trees.set_params(loss=loss).predict(X[test])  # no refit
-print(
-    f"macro-F1 on the test set: {macro.value(Y[test], half):.3f} cut at one half, {macro.value(Y[test], tuned):.3f} resolved"
-)
+print(f"cut at one half, on the test set:   {macro.value(Y[test], half):.3f}")
+print(f"resolved, on the test set:          {macro.value(Y[test], tuned):.3f}")
 print(f"promised out of bag, cross-fitted: {macro.cross_fitted(trees.oob_proba_, Y[train]):.3f}")
 
 # %%

@@ -2,8 +2,8 @@
 One belief, four losses
 =======================
 
-A belief about whole labelings has several right answers: one for each loss.  Here it is a joint distribution over what a
-photograph shows; the answers below are exact minimisers of the expected loss.
+A belief about whole labelings has several right answers: one for each loss.  Here it is a joint distribution over
+what a photograph shows; the answers below are exact minimisers of the expected loss.
 """
 
 import matplotlib.pyplot as plt
@@ -18,9 +18,9 @@ for label, p in zip(labels, belief.marginals()[0], strict=True):
     print(f"{label:<6} {p:.2f}")
 
 # %%
-# No label is more probable than not, so Hamming loss answers with none of them.  Subset 0/1 loss takes the most probable
-# set.  The F-measure and the Jaccard index gain from naming labels that are probable enough together, and differ in what
-# a label too many costs.
+# No label is more probable than not, so Hamming loss answers with none of them.  Subset 0/1 loss takes the most
+# probable set.  The F-measure and the Jaccard index gain from naming labels that are probable enough together, and
+# differ in what a label too many costs.
 
 losses = {"hamming": "Hamming", "subset01": "subset 0/1", "f1": "1 − F1", "jaccard": "1 − Jaccard"}
 answers = {name: get_loss(name).minimise(belief) for name in losses}

@@ -29,8 +29,8 @@ for title, order in orders.items():
 
 # %%
 # Left, training instances were drawn at random: out-of-bag losses are close to the tested ones.  Right, they are the
-# first of the file, and those that follow were written by other hands: what is out of bag was not, so that its losses are
-# far too low.  The choice is right in both cases, the promise only in the first.
+# first of the file, and those that follow were written by other hands: what is out of bag was not, so that its losses
+# are far too low.  The choice is right in both cases, the promise only in the first.
 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", sharex=True, sharey=True)
 for axis, (title, known) in zip(axes, losses.items(), strict=True):

@@ -2,8 +2,8 @@
 A loss of your own
 ==================
 
-Any function of (truth, labeling) is a loss.  Here a missed first label is urgent: it costs ten times as much as any other
-error, and half as much if at least something was reported.
+Any function of (truth, labeling) is a loss.  Here a missed first label is urgent: it costs ten times as much as any
+other error, and half as much if at least something was reported.
 """
 
 import matplotlib.pyplot as plt
@@ -30,9 +30,7 @@ costs = {}
 for title, wanted in (("Hamming", "hamming"), ("F1", "f1"), ("your own", loss)):
     answer = ebr.set_params(loss=wanted, aggregation="ctp").predict(data.X[test])
     costs[title] = loss.value(data.Y[test], answer)
-    print(
-        f"decided for {title:<8} costs {costs[title].mean():.3f} an instance; the first label is reported in {answer[:, 0].mean():.0%}"
-    )
+    print(f"decided for {title:<8} costs {costs[title].mean():.3f}; first label reported: {answer[:, 0].mean():.0%}")
 
 # %%
 

@@ -3,7 +3,8 @@ Reading over seen labelsets
 ===========================
 
 Members of binary relevance believe something about single labels.  Read as independent, that allows all 128 displays;
-read over the labelsets of the training data, only those that occurred.  The members and their probabilities stay the same.
+read over the labelsets of the training data, only those that occurred.  The members and their probabilities stay the
+same.
 """
 
 import matplotlib.pyplot as plt

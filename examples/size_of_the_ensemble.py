@@ -2,8 +2,8 @@
 Size of the ensemble
 ====================
 
-How many members are enough?  ``staged_predict`` decides with the first m of them, without refitting: the question of the
-paper's Figure 2, asked of the digits.
+How many members are enough?  ``staged_predict`` decides with the first m of them, without refitting: the question of
+the paper's Figure 2, asked of the digits.
 """
 
 import matplotlib.pyplot as plt

@@ -22,7 +22,21 @@ WORDS = {
     "web": "request server page browser cookie response header route",
     "sql": "select join query index database row key transaction",
 }
-CHATTER = "how why error help please value wrong works version problem get use new same with first".split()
+CHATTER = [
+    "how",
+    "why",
+    "error",
+    "help",
+    "please",
+    "value",
+    "wrong",
+    "works",
+    "version",
+    "problem",
+    "get",
+    "use",
+    "new",
+]
 random = np.random.default_rng(0)
 
 

@@ -1,0 +1,37 @@
+"""The code in the documentation is run as it stands there."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import comitia
+from comitia import EBRClassifier
+from comitia.datasets import make_joint
+
+DOCS = Path(__file__).parents[1] / "docs"
+# Blocks are marked ``python``; those marked ``py`` need what is not installed, and are not run.
+PAGES = [page for page in (DOCS / "start.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md")))]
+WITH_CODE = [page for page in PAGES if "```python\n" in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
+    if "CommitteeClassifier" in code and not hasattr(comitia, "CommitteeClassifier"):
+        pytest.skip("there is no CommitteeClassifier yet")
+    exec(compile(code, str(page), "exec"), surroundings())
+
+
+def surroundings() -> dict[str, object]:
+    """What pages take for granted: data, new instances, a frame with texts and a fitted ensemble; a file of songs."""
+    data = make_joint(120, 4, 3, dependence=0.7, random_state=1).dataset
+    frame = pd.DataFrame(data.X, columns=list("abcd")).assign(title=np.where(data.Y[:, 0], "a slow song", "fast dance"))
+    songs = pd.DataFrame(data.X, columns=list("abcd")).assign(**dict(zip(("calm", "happy", "sad"), data.Y.T, strict=True)))
+    songs.to_csv("songs.csv", index=False)
+    ensemble = EBRClassifier(n_estimators=3, random_state=0).fit(data.X, data.Y)
+    names = {"X": data.X, "Y": data.Y, "X_new": data.X[:5], "frame": frame, "ensemble": ensemble, "comitia": comitia}
+    return names | {name: getattr(comitia, name) for name in ("EMODTClassifier", "ECCClassifier")}
