@@ -33,7 +33,7 @@ for name, answer in answers.items():
 
 risks = np.array([[get_loss(column).risk(belief, answers[row])[0] for column in losses] for row in losses])
 figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-axes.imshow(risks, cmap="Blues", vmin=0.2, vmax=1.2, aspect="auto")
+axes.imshow(risks, cmap="Blues", vmin=0.2, vmax=2.0, aspect="auto")
 for (row, column), risk in np.ndenumerate(risks):
     best = np.isclose(risk, risks[:, column].min())
     axes.text(column, row, f"{risk:.3f}", ha="center", va="center", weight="bold" if best else "normal")

@@ -29,19 +29,17 @@ for title, order in orders.items():
 
 # %%
 # Left, training instances were drawn at random: out-of-bag losses are close to the tested ones.  Right, they are the
-# first of the file, and those that follow were written by other hands: what is out of bag was not, so that its losses
-# are far too low.  The choice is right in both cases, the promise only in the first.
+# first of the file, and those that follow are not like them (presumably written by other hands): out-of-bag losses are
+# then far too low.  The choice is right in both cases, the promise only in the first.
 
-figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained", sharex=True, sharey=True)
 for axis, (title, known) in zip(axes, losses.items(), strict=True):
-    axis.plot([0, 0.32], [0, 0.32], color="#bbbbbb", lw=1)
-    points = {}
-    for name, point in known.items():
-        points.setdefault(tuple(np.round(point, 3)), []).append(name)
-    for point, names in points.items():
-        axis.scatter(*point, color="#1f4e79")
-        axis.annotate(", ".join(names), point, xytext=(7, -3), textcoords="offset points", fontsize=8)
-    axis.set(title=f"Training instances {title}", xlabel="out-of-bag subset 0/1 loss", xlim=(0, 0.32), ylim=(0, 0.32))
+    judged, tested = np.array(list(known.values())).T
+    axis.hlines(range(len(known)), judged, tested, color="#bbbbbb")
+    axis.plot(judged, range(len(known)), "o", color="#e08214", label="out of bag")
+    axis.plot(tested, range(len(known)), "s", color="#1f4e79", label="on the test set")
+    axis.set(title=f"Training instances {title}", xlabel="subset 0/1 loss", xlim=(0, None))
     axis.spines[["top", "right"]].set_visible(False)
-axes[0].set_ylabel("loss on the test set")
+axes[0].set_yticks(range(len(known)), known)
+axes[0].legend(frameon=False)
 plt.show()

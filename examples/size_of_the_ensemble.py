@@ -36,3 +36,7 @@ for axis, (loss, title) in zip(axes, titles.items(), strict=True):
     axis.spines[["top", "right"]].set_visible(False)
 axes[0].legend(frameon=False)
 plt.show()
+
+# %%
+# Most is gained by the first 20 to 40 members.  On these data labels depend on each other so strongly that CTP, which
+# reads pooled marginals as independent labels, is no good for F1: the votes and the joint mixture know more.
