@@ -13,7 +13,7 @@ from comitia.datasets import make_joint
 
 DOCS = Path(__file__).parents[1] / "docs"
 # Blocks are marked ``python``; those marked ``py`` need what is not installed, and are not run.
-PAGES = [page for page in (DOCS / "start.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md")))]
+PAGES = [DOCS / "start.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
 WITH_CODE = [page for page in PAGES if "```python\n" in page.read_text(encoding="utf-8")]
 
 
@@ -30,8 +30,8 @@ def surroundings() -> dict[str, object]:
     """What pages take for granted: data, new instances, a frame with texts and a fitted ensemble; a file of songs."""
     data = make_joint(120, 4, 3, dependence=0.7, random_state=1).dataset
     frame = pd.DataFrame(data.X, columns=list("abcd")).assign(title=np.where(data.Y[:, 0], "a slow song", "fast dance"))
-    songs = pd.DataFrame(data.X, columns=list("abcd")).assign(**dict(zip(("calm", "happy", "sad"), data.Y.T, strict=True)))
-    songs.to_csv("songs.csv", index=False)
+    labels = pd.DataFrame(data.Y, columns=["calm", "happy", "sad"])
+    pd.concat([frame.drop(columns="title"), labels], axis=1).to_csv("songs.csv", index=False)
     ensemble = EBRClassifier(n_estimators=3, random_state=0).fit(data.X, data.Y)
     names = {"X": data.X, "Y": data.Y, "X_new": data.X[:5], "frame": frame, "ensemble": ensemble, "comitia": comitia}
     return names | {name: getattr(comitia, name) for name in ("EMODTClassifier", "ECCClassifier")}
