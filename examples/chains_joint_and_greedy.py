@@ -9,7 +9,6 @@ smallest loss which anybody could reach is known too.
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 from comitia import ECCClassifier, LabelSets, get_loss
 from comitia.datasets import make_joint
