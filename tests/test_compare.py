@@ -124,7 +124,7 @@ def test_progress_is_told_to_who_asks(joint):
         (("seven-segment",), {"ensembles": ["ec"]}, "unknown ensemble 'ec': did you mean 'ecc'"),
         (("seven-segment",), {"ensembles": [RandomForestClassifier()]}, "classifier. pairs; got Random"),
         (("seven-segment",), {"losses": ["f2"]}, "unknown loss 'f2'"),
-        ((np.full((9, 2), np.nan), np.eye(9, 2)), {}, "all 2 parts of the comparison failed"),
+        ((np.full((9, 2), np.inf), np.eye(9, 2)), {}, "all 2 parts of the comparison failed"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused_with_what_was_expected(arguments, changes, message):

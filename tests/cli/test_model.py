@@ -67,7 +67,7 @@ def test_missing_columns_are_named(trained, features, tmp_path):
 def test_text_where_the_model_knows_numbers_is_refused(trained, features, tmp_path):
     ended = comitia("predict", trained, write(tmp_path / "new.csv", features.assign(x2="?!")), "-o", tmp_path / "o.csv")
     assert ended.code == 1
-    assert "column 'x2' holds text, and the model has learned numbers there" in ended.said
+    assert "column 'x2' holds text, and the model has learned from numbers there" in ended.said
 
 
 @pytest.mark.parametrize("kind", OF_MEMBERS)

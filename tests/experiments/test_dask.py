@@ -47,7 +47,7 @@ def test_rows_do_not_depend_on_workers_that_are_killed_while_they_are_busy(joint
     on_clusters.killed_workers_change_no_row(joint_csv, client, tmp_path, kills=3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rows_do_not_depend_on_twenty_workers_that_are_killed(joint_csv, client, tmp_path):
     on_clusters.killed_workers_change_no_row(joint_csv, client, tmp_path, kills=20, repeats=3, of_one_cell=2)
 
@@ -56,7 +56,7 @@ def test_a_cell_that_always_kills_its_worker_fails_alone(joint_csv, client, tmp_
     on_clusters.a_cell_that_always_kills_its_worker_fails_alone(joint_csv, client, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_runner_that_was_stopped_or_killed_goes_on_where_it_was(joint_csv, cluster, client, tmp_path):
     on_clusters.a_stopped_runner_goes_on_where_it_was(joint_csv, cluster.scheduler_address, tmp_path)
 
@@ -219,7 +219,7 @@ def test_what_is_no_cluster_is_refused_in_a_sentence(plan, given, words):
         run_plan(plan, cluster=given)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_goes_on_after_its_scheduler_was_killed(joint_csv, tmp_path):
     settings = (EnsembleSetting("emodt", {"n_estimators": 30}), EnsembleSetting("ebr", {"n_estimators": 30}))
     plan = small_plan(joint_csv, ensembles=settings, folds=4)

@@ -25,7 +25,7 @@ def test_rows_do_not_depend_on_workers_that_are_killed_while_they_are_busy(joint
     on_clusters.killed_workers_change_no_row(joint_csv, "ray", tmp_path, kills=3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rows_do_not_depend_on_twenty_workers_that_are_killed(joint_csv, address, tmp_path):
     on_clusters.killed_workers_change_no_row(joint_csv, "ray", tmp_path, kills=20, repeats=3, of_one_cell=2)
 
@@ -34,7 +34,7 @@ def test_a_cell_that_always_kills_its_worker_fails_alone(joint_csv, address, tmp
     on_clusters.a_cell_that_always_kills_its_worker_fails_alone(joint_csv, "ray", tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_runner_that_was_stopped_or_killed_goes_on_where_it_was(joint_csv, address, tmp_path):
     on_clusters.a_stopped_runner_goes_on_where_it_was(joint_csv, "ray", tmp_path, RAY_ADDRESS=address)
 

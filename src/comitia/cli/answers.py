@@ -18,7 +18,7 @@ from comitia.cli.errors import misuse
 from comitia.columns._kinds import matching
 from comitia.datasets import Dataset, load_dataset
 from comitia.datasets._text import STDIN
-from comitia.losses import get_loss
+from comitia.experiments import loss_of
 from comitia.model_file import Model
 
 ONE_COLUMN, EXPECTED = "labels", "expected loss"
@@ -74,7 +74,7 @@ def loss_where_known(model: Model, data: Path, labeling: NDArray[Any]) -> float 
         return None
     if model.ensemble._form.classes is not None or len(truth) != len(labeling):
         return None
-    return float(np.mean(get_loss(model.ensemble.loss).value(truth, np.asarray(labeling, dtype=np.int8))))
+    return loss_of(model.ensemble.loss, truth, np.asarray(labeling, dtype=np.int8))
 
 
 def write(frame: Any, output: Path) -> None:

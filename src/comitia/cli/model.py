@@ -42,8 +42,8 @@ from comitia.cli.options import (
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import load_features
 from comitia.datasets._text import STDIN
+from comitia.experiments import loss_of
 from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, TARGET_NAMES
-from comitia.losses import get_loss
 from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 
@@ -112,7 +112,7 @@ def train(
     target = _one("--loss", "loss", loss, TARGET_NAMES)
     how = aggregation and _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
     if how not in (None, CHOSEN_BY_OOB) and not comitia.ENSEMBLES[kind]().can_decide_by(how):
-        raise misuse("--aggregation", f"{how} needs joint beliefs, as trees have: --ensemble emodt, not {kind}.")
+        raise misuse("--aggregation", f"{how} needs trees: --ensemble emodt, not {kind}.")
     source = data_source(
         data,
         labels,
@@ -146,7 +146,8 @@ def train(
         return
     by = f", decided by {chosen}" if chosen else ""
     typer.echo(
-        f"{kind} of {members} members for {target}{by}; {dataset.n_labels} labels, {dataset.n_features} features"
+        f"{kind} of {len(model.ensemble.members_)} members for {target}{by};"
+        f" {dataset.n_labels} labels, {dataset.n_features} features"
     )
     if judged:
         typer.echo(f"{target} loss out of bag: " + ", ".join(f"{name} {value:.4f}" for name, value in judged.items()))
@@ -157,14 +158,13 @@ def _judged(classifier: Any, Y: Any) -> dict[str, float]:
     """The out-of-bag loss beside that of answers which learn nothing; empty where nothing is out of bag."""
     if not hasattr(classifier, "_oob"):
         return {}
-    loss = get_loss(classifier.loss)
     table, counts = distinct_rows(Y)[0], np.bincount(distinct_rows(Y)[1])
     same = {
         "no label at all": np.zeros_like(Y[0]),
         "the most frequent set": table[counts.argmax()],
         "each label's majority": (2 * Y.sum(axis=0, dtype=np.int64) > len(Y)).astype(np.int8),
     }
-    baselines = {name: float(loss.value(Y, np.tile(row, (len(Y), 1))).mean()) for name, row in same.items()}
+    baselines = {name: loss_of(classifier.loss, Y, np.tile(row, (len(Y), 1))) for name, row in same.items()}
     return {"this model": classifier.oob_loss_, **baselines}
 
 

@@ -17,7 +17,7 @@ from comitia.experiments._plan import (
 )
 from comitia.experiments._plan_file import paper_plans, parse_plan, read_plan, write_plan
 from comitia.experiments._run import Progress, Summary, run_plan
-from comitia.experiments._score import Way, losses_of
+from comitia.experiments._score import Way, loss_of, losses_of
 from comitia.experiments._store import Store
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Summary",
     "Way",
     "file_name",
+    "loss_of",
     "losses_of",
     "paper_plans",
     "parse_plan",
