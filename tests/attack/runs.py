@@ -102,6 +102,8 @@ def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> str | 
                 os.killpg(process.pid, signal.SIGKILL)
     if "Traceback" in err:
         return f"a traceback: {err[-300:]}"
+    if process.returncode == -signal.SIGINT and not err.strip():
+        return None  # Python itself had hardly begun: it ends without a word, and nothing was touched
     if kind.startswith("interrupt") and process.returncode:
         last = err.rstrip().splitlines()[-1] if err.strip() else ""
         if process.returncode != 1 or last != STOPPED.format(run):
