@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from comitia.datasets._arff_kernels import number
+from comitia.datasets._arff_numbers import number
 
 
 def test_numbers_are_rounded_as_python_rounds_them() -> None:
