@@ -11,7 +11,7 @@ from comitia.losses import CustomLoss, FLoss, Hamming, JaccardLoss, SubsetZeroOn
 from comitia.losses._abstention import Abstaining
 from comitia.losses._constraints import Constraints, Within, minimise_within
 from comitia.losses._counts import CountLoss, Matthews, Recall
-from comitia.relevance import LabelSets, Marginals, Shared, votes
+from comitia.relevance import LabelSets, Marginals, NonEmpty, Shared, votes
 from tests.losses.test_counts import counted_risks, steep
 from tests.losses.test_minimisers import severity
 from tests.oracle import labelings, risks
@@ -82,7 +82,7 @@ def allowed(limits, labeling):
 
 @pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
 @settings(max_examples=25, deadline=None)
-@given(belief=st.one_of(some_marginals, some_label_sets()))
+@given(belief=st.one_of(some_marginals, some_marginals.map(NonEmpty()), some_label_sets()))
 def test_the_answer_is_the_best_of_all_that_are_allowed(limits, belief):
     candidates = [h for h in labelings(K) if allowed(limits, h)]
     for loss in LOSSES:

@@ -22,7 +22,7 @@ from comitia.losses._counts import (
     tables_of,
 )
 from comitia.relevance import LabelSets, Marginals, Relevance
-from tests.losses.test_minimisers import label_sets, marginals
+from tests.losses.test_minimisers import label_sets, marginals, never_empty
 from tests.oracle import distribution, labelings
 
 
@@ -75,7 +75,7 @@ def cells(n_labels: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("loss", VARIANTS, ids=IDS)
 @settings(max_examples=25, deadline=None)
-@given(relevance=st.one_of(marginals(5), label_sets(5)), data=st.data())
+@given(relevance=st.one_of(marginals(5), never_empty(5), label_sets(5)), data=st.data())
 def test_minimise_reaches_the_smallest_risk_of_all_labelings_and_risk_is_the_expectation(loss, relevance, data):
     chosen = loss.minimise(relevance)
     other = [data.draw(st.sampled_from(labelings(relevance.n_labels))) for _ in range(3)]

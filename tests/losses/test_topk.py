@@ -13,14 +13,14 @@ from comitia.losses._constraints import Constraints, minimise_within
 from comitia.losses._topk import PropensityScored, TopK, propensities, rank_by
 from comitia.relevance import LabelSets, Marginals, Shared
 from tests.losses.test_counts import counted_risks
-from tests.losses.test_minimisers import label_sets, marginals
+from tests.losses.test_minimisers import label_sets, marginals, never_empty
 from tests.oracle import distribution, labelings
 
 
 @pytest.mark.parametrize("weight", ["precision", "recall", "ndcg"])
 @pytest.mark.parametrize("k", [1, 2, 4])
 @settings(max_examples=20, deadline=None)
-@given(relevance=st.one_of(marginals(5), label_sets(5)))
+@given(relevance=st.one_of(marginals(5), never_empty(5), label_sets(5)))
 def test_the_labels_shown_are_the_best_of_all_labelings(weight, k, relevance):
     for loss in (TopK(k, weight), TopK(k, weight, exactly=False, zero_division=0)):
         chosen = loss.minimise(relevance)
@@ -34,7 +34,7 @@ def test_the_labels_shown_are_the_best_of_all_labelings(weight, k, relevance):
 
 
 @settings(max_examples=20, deadline=None)
-@given(relevance=st.one_of(marginals(5), label_sets(5)), k=st.integers(1, 3))
+@given(relevance=st.one_of(marginals(5), never_empty(5), label_sets(5)), k=st.integers(1, 3))
 def test_propensity_scored_precision_is_best_of_all_labelings(relevance, k):
     K = relevance.n_labels
     loss = PropensityScored(k, tuple(np.linspace(0.2, 1, K)))

@@ -94,9 +94,16 @@ class Loss(ABC):
     @abstractmethod
     def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray: ...
 
+    def given_some(self) -> Loss | None:
+        """Return the loss to minimise over the independent labels q of a belief without the empty labeling.
+
+        None where marginals are all that matters, as for losses that add up over labels.
+        """
+        return None
+
     def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
-        """Decide where one label or more is relevant.  Losses that add up over labels need the marginals alone."""
-        return self._minimise_marginals(belief.p)
+        some = self.given_some()
+        return self._minimise_marginals(belief.p) if some is None else some._minimise_marginals(belief.q)
 
     def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
         return self._risk_marginals(belief.p, h)

@@ -137,13 +137,7 @@ class Within(Loss):
         return minimise_within(self.loss, sets, self.constraints)
 
     def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
-        if isinstance(self.loss, FLoss | JaccardLoss):
-            # An empty truth has no weight, so that an empty answer earns nothing.
-            return replace(self, loss=replace(self.loss, zero_division=0.0))._minimise_marginals(belief.q)
-        if isinstance(self.loss, SubsetZeroOne) and self.constraints.at_most != 0:
-            some = replace(self.constraints, at_least=max(1, self.constraints.at_least))
-            return replace(self, constraints=some)._minimise_marginals(belief.q)
-        return self._minimise_marginals(belief.p)
+        return minimise_within(self.loss, belief, self.constraints)
 
     def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
         return self.loss._risk_nonempty(belief, h)
@@ -203,6 +197,12 @@ def minimise_within(loss: Loss, belief: Relevance, constraints: Constraints, *, 
         belief = Marginals(belief.marginals())
     if isinstance(belief, LabelSets):
         return _from_labelsets(loss, belief, rules, exact_labels)
+    if isinstance(belief, NonEmptyMarginals):
+        some = loss.given_some()
+        if some is not None:
+            loss, belief = some, Marginals.unchecked(p=belief.q)
+        elif isinstance(loss, SubsetZeroOne) and rules.at_most:
+            rules, belief = replace(rules, at_least=max(1, rules.at_least)), Marginals.unchecked(p=belief.q)
     return _from_marginals(loss, belief, rules, exact_labels)
 
 

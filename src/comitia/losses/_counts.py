@@ -17,7 +17,7 @@ from comitia.losses import _count_kernels, _independent, _within
 from comitia.losses._base import Loss, check_zero_division, overlap
 from comitia.losses._rules import Rules
 from comitia.losses._search import best_found
-from comitia.relevance import LabelSets
+from comitia.relevance import LabelSets, NonEmptyMarginals
 
 # Beyond this many labels a table of all counts, O(K³), is too large.
 _TABLED_LABELS = 200
@@ -73,6 +73,22 @@ class LossOfCounts(Loss):
 
         over_slices(expect, len(p), at_least=64)
         return risk
+
+    def given_some(self) -> LossOfCounts:
+        return _GivenSome(self)
+
+    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
+        return self.given_some()._risk_marginals(belief.q, h) / belief.some()
+
+
+@dataclass(frozen=True)
+class _GivenSome(LossOfCounts):
+    """A loss of counts that is nothing where the truth is empty, which is as good as the truth never being so."""
+
+    loss: LossOfCounts
+
+    def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
+        return np.where(tp + fn == 0, 0.0, self.loss.of_counts(tp, fp, fn, tn))
 
 
 @dataclass(frozen=True)

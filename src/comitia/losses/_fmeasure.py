@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
-from comitia._threads import over_slices
 from comitia.losses import _independent, _joint
-from comitia.losses._base import Loss, check_zero_division, overlap
-from comitia.relevance import LabelSets, NonEmptyMarginals
+from comitia.losses._base import check_zero_division, overlap
+from comitia.losses._overlap import LabelLists, OverlapLoss
+from comitia.relevance import LabelSets
 
 # Beyond this many grid points a label, evaluating sizes one by one is cheaper.
 _FINEST_GRID = 32
 
 
 @dataclass(frozen=True)
-class FLoss(Loss):
+class FLoss(OverlapLoss):
     """One minus the F-measure, ℓ(y, h) = 1 − (1 + β²) |y ∩ h| / (|h| + β² |y|).
 
     **From marginals**, read as independent, an optimal labeling takes the k most probable labels for some k.  With
@@ -76,59 +76,21 @@ class FLoss(Loss):
         measure = (1 + self.beta**2) * common / np.where(empty, 1, denominator)
         return 1 - np.where(empty, self.zero_division, measure)
 
-    def _minimise_marginals(self, p: FloatArray) -> LabelArray:
+    def _terms(self) -> tuple[float, float, float]:
+        return 1 + self.beta**2, self.beta**2, self.beta**2
+
+    def _best_sizes(self, ascending: FloatArray, sizes: Any) -> None:
         step, stride = _as_small_ratio(self.beta)
-        sizes = np.empty(len(p), np.int64)
-        labeling = np.zeros(p.shape, np.int8)
+        _independent.best_f_sizes(
+            ascending, self.beta**2, step, stride, float(self.zero_division), 0, len(ascending), sizes
+        )
 
-        def decide(rows: slice) -> None:
-            ascending = np.sort(p[rows], axis=1)
-            n = len(ascending)
-            _independent.best_f_sizes(
-                ascending, self.beta**2, step, stride, float(self.zero_division), 0, n, sizes[rows]
-            )
-            _independent.take_top(p[rows], ascending, sizes[rows], 0, n, labeling[rows])
-
-        over_slices(decide, len(p), at_least=64)
-        return labeling
-
-    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
-        # An empty truth has no weight, so that an empty answer earns nothing; all other terms are in proportion.
-        return replace(self, zero_division=0.0)._minimise_marginals(belief.q)
-
-    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
-        return 1 - replace(self, zero_division=0.0)._expected(belief.q, h) / belief.some()
-
-    def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
-        distinct, place = sets.distinct()
-        starts, labels = distinct.label_lists()
-        weights = distinct.weights
-        labeling = np.zeros((distinct.n_instances, distinct.n_labels), np.int8)
-
-        def decide(rows: slice) -> None:
-            _joint.best_f_labels(
-                weights.indptr, weights.indices, weights.data, starts, labels, distinct.n_labels,
-                self.beta**2, float(self.zero_division), rows.start, rows.stop, labeling,
-            )  # fmt: skip
-
-        over_slices(decide, distinct.n_instances, at_least=64)
-        return labeling[place]
-
-    def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray:
-        return 1 - self._expected(p, h)
-
-    def _expected(self, p: FloatArray, h: LabelArray) -> FloatArray:
-        """Return the expected F-measure of h, labels independent with probabilities p."""
-        measure = np.empty(len(p))
-
-        def expect(rows: slice) -> None:
-            _independent.expected_overlap(
-                p, h, 1 + self.beta**2, self.beta**2, self.beta**2, float(self.zero_division),
-                rows.start, rows.stop, measure,
-            )  # fmt: skip
-
-        over_slices(expect, len(p), at_least=64)
-        return measure
+    def _best_labels(self, sets: LabelSets, lists: LabelLists, rows: slice, labeling: LabelArray) -> None:
+        weights = sets.weights
+        _joint.best_f_labels(
+            weights.indptr, weights.indices, weights.data, *lists, sets.n_labels,
+            self.beta**2, float(self.zero_division), rows.start, rows.stop, labeling,
+        )  # fmt: skip
 
 
 def _as_small_ratio(beta: float) -> tuple[int, int]:

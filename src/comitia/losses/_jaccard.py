@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
-from comitia._threads import over_slices
 from comitia.losses import _independent, _joint
-from comitia.losses._base import Loss, check_zero_division, overlap
-from comitia.relevance import LabelSets, NonEmptyMarginals
+from comitia.losses._base import check_zero_division, overlap
+from comitia.losses._overlap import LabelLists, OverlapLoss
+from comitia.relevance import LabelSets
 
 
 @dataclass(frozen=True)
-class JaccardLoss(Loss):
+class JaccardLoss(OverlapLoss):
     """One minus the Jaccard index, ℓ(y, h) = 1 − |y ∩ h| / |y ∪ h|.
 
     **From marginals**, read as independent, an optimal labeling takes the k most probable labels for some k: exchanging
@@ -45,6 +45,7 @@ class JaccardLoss(Loss):
 
     title: ClassVar[str] = "Jaccard index"
     measure: ClassVar[bool] = True
+    _labelsets_at_least = 16
 
     zero_division: float = 1.0
     exact_labels: int = 8
@@ -59,51 +60,15 @@ class JaccardLoss(Loss):
         union = true + predicted - common
         return 1 - np.where(union == 0, self.zero_division, common / np.maximum(union, 1))
 
-    def _minimise_marginals(self, p: FloatArray) -> LabelArray:
-        sizes = np.empty(len(p), np.int64)
-        labeling = np.zeros(p.shape, np.int8)
+    def _terms(self) -> tuple[float, float, float]:
+        return 1.0, 0.0, 1.0
 
-        def decide(rows: slice) -> None:
-            ascending = np.sort(p[rows], axis=1)
-            n = len(ascending)
-            _independent.best_jaccard_sizes(ascending, float(self.zero_division), 0, n, sizes[rows])
-            _independent.take_top(p[rows], ascending, sizes[rows], 0, n, labeling[rows])
+    def _best_sizes(self, ascending: FloatArray, sizes: Any) -> None:
+        _independent.best_jaccard_sizes(ascending, float(self.zero_division), 0, len(ascending), sizes)
 
-        over_slices(decide, len(p), at_least=64)
-        return labeling
-
-    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
-        return replace(self, zero_division=0.0)._minimise_marginals(belief.q)
-
-    def _risk_nonempty(self, belief: NonEmptyMarginals, h: LabelArray) -> FloatArray:
-        return 1 - replace(self, zero_division=0.0)._expected(belief.q, h) / belief.some()
-
-    def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
-        distinct, place = sets.distinct()
-        starts, labels = distinct.label_lists()
-        weights = distinct.weights
-        labeling = np.zeros((distinct.n_instances, distinct.n_labels), np.int8)
-
-        def decide(rows: slice) -> None:
-            _joint.best_jaccard_labels(
-                weights.indptr, weights.indices, weights.data, starts, labels, distinct.n_labels,
-                float(self.zero_division), self.exact_labels, rows.start, rows.stop, labeling,
-            )  # fmt: skip
-
-        over_slices(decide, distinct.n_instances, at_least=16)
-        return labeling[place]
-
-    def _risk_marginals(self, p: FloatArray, h: LabelArray) -> FloatArray:
-        return 1 - self._expected(p, h)
-
-    def _expected(self, p: FloatArray, h: LabelArray) -> FloatArray:
-        """Return the expected Jaccard index of h, labels independent with probabilities p."""
-        measure = np.empty(len(p))
-
-        def expect(rows: slice) -> None:
-            _independent.expected_overlap(
-                p, h, 1.0, 0.0, 1.0, float(self.zero_division), rows.start, rows.stop, measure
-            )
-
-        over_slices(expect, len(p), at_least=64)
-        return measure
+    def _best_labels(self, sets: LabelSets, lists: LabelLists, rows: slice, labeling: LabelArray) -> None:
+        weights = sets.weights
+        _joint.best_jaccard_labels(
+            weights.indptr, weights.indices, weights.data, *lists, sets.n_labels,
+            float(self.zero_division), self.exact_labels, rows.start, rows.stop, labeling,
+        )  # fmt: skip

@@ -13,7 +13,7 @@ from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
 from comitia.losses import _independent
 from comitia.losses._base import Loss, check_zero_division
 from comitia.losses._counts import LossOfCounts, ratio
-from comitia.relevance import LabelSets, Marginals, Relevance, Shared
+from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
 
 Weight = Literal["precision", "recall", "ndcg"]
 Order = Literal["precision", "dcg", "recall", "ndcg", "rank", "label-ranking"]
@@ -79,6 +79,9 @@ class TopK(LossOfCounts):
 
     def _minimise_marginals(self, p: FloatArray) -> LabelArray:
         return _largest(p, self.k, self.exactly)
+
+    def _minimise_nonempty(self, belief: NonEmptyMarginals) -> LabelArray:
+        return self._minimise_marginals(belief.q)
 
     def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
         return _largest(weighted_marginals(sets, self.weight, self.k), self.k, self.exactly)
