@@ -48,12 +48,12 @@ def label_column(path: Path, name: str, column: Any, positive: str | None) -> tu
         values = _zeros_and_ones(column)
         if values is not None:
             return values, None
-    cells = [None if cell is None else _cell_text(cell) for cell in column.to_pylist()]
+    cells = [None if cell is None else _cell_text(cell) or None for cell in column.to_pylist()]
     if positive is not None:
         return np.array([cell is not None and cell == positive.strip() for cell in cells], dtype=np.int8), None
     small = {cell: cell.lower() for cell in set(cells) if cell is not None}
     found = set(small.values())
-    yes = next((pair[1] for pair in _PAIRS if found and found <= set(pair)), None)
+    yes = next((pair[-1] for pair in _PAIRS if found and found <= set(pair)), None)
     blanks_are_zeros = found == {yes}
     for i, cell in enumerate(cells):
         if yes is None or (cell is None and not blanks_are_zeros):
@@ -79,7 +79,7 @@ def _zeros_and_ones(column: Any) -> LabelArray | None:
     return values.astype(np.int8) if np.isin(values, (0, 1)).all() else None
 
 
-_PAIRS = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("", "x"))
+_PAIRS = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("x",))
 
 
 def _cell_text(cell: Any) -> str:
