@@ -172,13 +172,7 @@ ENCODINGS = {"UTF-16 without": "utf-16-le", "UTF-16.": "utf-16", "Windows-1252":
 
 def _same_csv(dataset: Dataset, text: bytes) -> str:
     notes = " ".join(dataset.notes)
-    encodings = {
-        "UTF-16 without": "utf-16-le",
-        "UTF-16.": "utf-16",
-        "Windows-1252": "cp1252",
-        "Latin-1, for": "latin-1",
-    }
-    encoding = next((name for said, name in encodings.items() if said in notes), "utf-8-sig")
+    encoding = next((name for said, name in ENCODINGS.items() if said in notes), "utf-8-sig")
     said = re.search(r"separated by (tabs|'.')", notes)
     delimiter = "," if said is None else "\t" if said[1] == "tabs" else said[1][1]
     content = text.decode(encoding).removeprefix("\ufeff")
@@ -235,9 +229,28 @@ def _parquet(folder: Path, rng: random.Random) -> str:
         other = polars.read_parquet(io.BytesIO(bytes(text)), use_statistics=False)
     except (Exception, polars.exceptions.PanicException):
         return "read, refused by Polars"
+    if (
+        _nulls(other) != (said := _nulls_said(bytes(text)))
+        and _nulls(polars.from_arrow(parquet.read_table(path))) == said
+    ):
+        return "read, Polars finds other nulls than the file's statistics say"
     for name in other.columns:
         _same(_column(dataset, printable(name)), other[name].to_list(), f"column {name!r}")
     return "read as by Polars"
+
+
+def _nulls(table: Any) -> list[int]:
+    return [table[name].null_count() for name in table.columns]
+
+
+def _nulls_said(text: bytes) -> list[int]:
+    """The missing cells of each column, as the file's own statistics have them."""
+    metadata = parquet.ParquetFile(io.BytesIO(text)).metadata
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    return [
+        sum(group.column(j).statistics.null_count for group in groups if group.column(j).statistics)
+        for j in range(metadata.num_columns)
+    ]
 
 
 def _column(dataset: Dataset, name: str) -> list[Any]:
