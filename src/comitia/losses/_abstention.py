@@ -65,7 +65,7 @@ class Abstaining:
 
     Examples
     --------
-    >>> from comitia.losses._abstention import Abstaining
+    >>> from comitia.losses import Abstaining
     >>> from comitia.relevance import Marginals
     >>> belief = Marginals([[0.95, 0.6, 0.3, 0.02]])
     >>> Abstaining("hamming", cost=0.25).minimise(belief)
@@ -235,7 +235,7 @@ def risk_coverage(
 
     Examples
     --------
-    >>> from comitia.losses._abstention import risk_coverage
+    >>> from comitia.losses import risk_coverage
     >>> from comitia.relevance import Marginals
     >>> curve = risk_coverage(Marginals([[0.9, 0.45], [0.2, 0.6]]), [[1, 1], [0, 0]], "hamming", rates=[0, 0.5])
     >>> curve.coverage, curve.loss
@@ -305,7 +305,7 @@ def rank_partially(belief: Relevance, cost: float, penalty: Penalty = "linear") 
 
     Examples
     --------
-    >>> from comitia.losses._abstention import rank_partially
+    >>> from comitia.losses import rank_partially
     >>> from comitia.relevance import Marginals
     >>> rank_partially(Marginals([[0.1, 0.5, 0.9, 0.6]]), cost=0.2)
     array([[ 2,  1,  0, -1]])

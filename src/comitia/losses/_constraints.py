@@ -46,7 +46,7 @@ class Constraints:
     Examples
     --------
     >>> from comitia.losses import FLoss
-    >>> from comitia.losses._constraints import Constraints, minimise_within
+    >>> from comitia.losses import Constraints, minimise_within
     >>> from comitia.relevance import Marginals
     >>> limits = Constraints(at_least=1, exclusive=(("day", "night"),), implies=(("beach", "sea"),))
     >>> rules = limits.resolved(["beach", "day", "night", "sea"])
@@ -117,7 +117,7 @@ class Within(Loss):
     Examples
     --------
     >>> from comitia.losses import Hamming
-    >>> from comitia.losses._constraints import Constraints, Within
+    >>> from comitia.losses import Constraints, Within
     >>> from comitia.relevance import Marginals
     >>> Within(Hamming(), Constraints(at_least=1)).minimise(Marginals([[0.2, 0.4], [0.1, 0.7]]))
     array([[0, 1],

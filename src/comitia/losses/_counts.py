@@ -105,7 +105,7 @@ class CountLoss(LossOfCounts):
     --------
     Every false positive costs one, two or more misses cost three at once.
 
-    >>> from comitia.losses._counts import CountLoss
+    >>> from comitia.losses import CountLoss
     >>> from comitia.relevance import Marginals
     >>> def brittle(tp, fp, fn, tn):
     ...     return fp + 3.0 * (fn >= 2)

@@ -46,7 +46,7 @@ class TopK(LossOfCounts):
     --------
     Whoever has the last label has no other: for recall it comes first.
 
-    >>> from comitia.losses._topk import TopK
+    >>> from comitia.losses import TopK
     >>> from comitia.relevance import LabelSets
     >>> belief = LabelSets([[1, 1, 0], [0, 0, 1]], [[0.6, 0.4]])
     >>> TopK(1).minimise(belief)
@@ -148,7 +148,7 @@ def propensities(truth: ArrayLike, a: float = 0.55, b: float = 1.5) -> tuple[flo
 
     Examples
     --------
-    >>> from comitia.losses._topk import propensities
+    >>> from comitia.losses import propensities
     >>> [round(pi, 2) for pi in propensities([[1, 0]] * 50 + [[1, 1]] * 50)]
     [0.68, 0.59]
     """
@@ -191,7 +191,7 @@ def rank_by(belief: Relevance, measure: Order = "rank", k: int | None = None) ->
 
     Examples
     --------
-    >>> from comitia.losses._topk import rank_by
+    >>> from comitia.losses import rank_by
     >>> from comitia.relevance import LabelSets
     >>> belief = LabelSets([[1, 1, 0, 0], [0, 0, 1, 0]], [[0.55, 0.45]])
     >>> rank_by(belief), rank_by(belief, "recall")

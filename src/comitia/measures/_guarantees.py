@@ -45,7 +45,7 @@ def recall_threshold(p: ArrayLike, truth: ArrayLike, guarantee: float) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from comitia.measures._guarantees import recall_threshold
+    >>> from comitia.measures import recall_threshold
     >>> p = np.linspace(0.1, 0.9, 9)[:, None]
     >>> recall_threshold(p, np.ones((9, 1), int), 0.6)
     0.4
@@ -77,7 +77,7 @@ class RecallAtLeast:
 
     Examples
     --------
-    >>> from comitia.measures._guarantees import RecallAtLeast
+    >>> from comitia.measures import RecallAtLeast
     >>> p, truth = [[0.9, 0.3], [0.7, 0.2], [0.4, 0.6]] * 5, [[1, 0], [1, 0], [0, 1]] * 5
     >>> RecallAtLeast(0.6).resolve(p, truth).false_positive
     0.7
