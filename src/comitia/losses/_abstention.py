@@ -214,7 +214,16 @@ class Abstaining:
 
 
 class RiskCoverage(NamedTuple):
-    """What is gained by leaving labels open: arrays of one length, from deciding everything to deciding little."""
+    """What is gained by leaving labels open: arrays of one length, from deciding everything to deciding little.
+
+    Examples
+    --------
+    >>> from comitia.losses import risk_coverage
+    >>> from comitia.relevance import Marginals
+    >>> curve = risk_coverage(Marginals([[0.9, 0.45]]), [[1, 1]], "hamming", rates=[0, 0.5])
+    >>> curve.coverage
+    array([1. , 0.5])
+    """
 
     cost: FloatArray
     coverage: FloatArray
@@ -270,6 +279,14 @@ def cost_for_rate(belief: Relevance, loss: Loss | str, rate: float, penalty: Pen
         As for :class:`Abstaining`.
     rate : float
         Share of labels that may be left open, in [0, 1].
+
+    Examples
+    --------
+    >>> from comitia.losses import cost_for_rate
+    >>> from comitia.relevance import Marginals
+    >>> belief = Marginals([[0.9, 0.6, 0.3, 0.1]])
+    >>> cost_for_rate(belief, "hamming", rate=0.25)
+    0.3
     """
     check_share("rate", rate)
     target = get_loss(loss)

@@ -26,6 +26,12 @@ class Loss(ABC):
         minimise(P) ∈ argmin_h  Σ_y P(y) ℓ(y, h).
 
     A subclass says what the loss is (:meth:`value`) and how it is minimised for each kind of belief.
+
+    Examples
+    --------
+    >>> from comitia.losses import FLoss, Loss
+    >>> isinstance(FLoss(), Loss)
+    True
     """
 
     title: ClassVar[str] = ""

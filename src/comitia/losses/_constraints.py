@@ -183,6 +183,14 @@ def minimise_within(loss: Loss, belief: Relevance, constraints: Constraints, *, 
     Returns
     -------
     ndarray of int8, shape (n, K)
+
+    Examples
+    --------
+    >>> from comitia.losses import Constraints, FLoss, minimise_within
+    >>> from comitia.relevance import Marginals
+    >>> belief = Marginals([[0.9, 0.6, 0.3, 0.1]])
+    >>> minimise_within(FLoss(), belief, Constraints(exclusive=((0, 1),)))
+    array([[1, 0, 0, 0]], dtype=int8)
     """
     rules = rules_of(constraints, belief.n_labels)
     if isinstance(loss, Within):

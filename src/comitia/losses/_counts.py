@@ -36,6 +36,12 @@ class LossOfCounts(Loss):
     8 labels, and otherwise among the labelings that occur and the top-k sets of the marginals, improved by flips.
 
     Whether a loss is linear, and whether it rewards hits, is read off the table of its values.
+
+    Examples
+    --------
+    >>> from comitia.losses import LossOfCounts, Matthews
+    >>> issubclass(Matthews, LossOfCounts), Matthews().rewards_hits(4)
+    (True, True)
     """
 
     @abstractmethod
@@ -145,6 +151,16 @@ class Precision(LossOfCounts):
         Below this recall the answer is worth nothing.  An empty truth has recall 1.
     zero_division : float
         The precision of an empty answer.
+
+    Examples
+    --------
+    >>> from comitia.losses import Precision
+    >>> from comitia.relevance import Marginals
+    >>> belief = Marginals([[0.9, 0.6, 0.3, 0.1]])
+    >>> Precision().minimise(belief)
+    array([[1, 0, 0, 0]], dtype=int8)
+    >>> Precision(recall_floor=0.6).minimise(belief)
+    array([[1, 1, 0, 0]], dtype=int8)
     """
 
     recall_floor: float = 0.0
@@ -171,6 +187,16 @@ class Recall(LossOfCounts):
         Below this precision the answer is worth nothing.  An empty answer has precision 1.
     zero_division : float
         The recall of an empty truth.
+
+    Examples
+    --------
+    >>> from comitia.losses import Recall
+    >>> from comitia.relevance import Marginals
+    >>> belief = Marginals([[0.9, 0.6, 0.3, 0.1]])
+    >>> Recall().minimise(belief)
+    array([[1, 1, 1, 1]], dtype=int8)
+    >>> Recall(precision_floor=0.5).minimise(belief)
+    array([[1, 1, 0, 0]], dtype=int8)
     """
 
     precision_floor: float = 0.0
@@ -190,6 +216,12 @@ class Informedness(LossOfCounts):
     """ℓ = (miss rate + false alarm rate) / 2, one half minus half of Youden's J: the balanced error of an instance.
 
     A rate of nothing, where no label or every label is relevant, is 0.
+
+    Examples
+    --------
+    >>> from comitia.losses import Informedness
+    >>> Informedness().value([[1, 1, 0, 0]], [[1, 0, 0, 0]])
+    array([0.25])
     """
 
     def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
@@ -204,6 +236,12 @@ class Matthews(LossOfCounts):
     ----------
     zero_division : float
         The correlation where truth or answer is the same for all labels, in [−1, 1]; 0 as in scikit-learn.
+
+    Examples
+    --------
+    >>> from comitia.losses import Matthews
+    >>> Matthews().value([[1, 1, 0, 0]], [[1, 0, 0, 0]]).round(3)
+    array([0.211])
     """
 
     zero_division: float = 0.0
@@ -225,6 +263,12 @@ class FowlkesMallows(LossOfCounts):
     ----------
     zero_division : float
         The value where both are empty; where one is, it is 0.
+
+    Examples
+    --------
+    >>> from comitia.losses import FowlkesMallows
+    >>> FowlkesMallows().value([[1, 1, 0, 0]], [[1, 0, 0, 0]]).round(3)
+    array([0.293])
     """
 
     zero_division: float = 1.0

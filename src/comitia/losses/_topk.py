@@ -106,6 +106,14 @@ class PropensityScored(Loss):
     ----------
     Jain, Prabhu and Varma (2016), Extreme multi-label loss functions for recommendation, tagging, ranking & other
     missing label applications, KDD.
+
+    Examples
+    --------
+    >>> from comitia.losses import PropensityScored
+    >>> from comitia.relevance import Marginals
+    >>> belief = Marginals([[0.9, 0.6, 0.3, 0.1]])
+    >>> PropensityScored(1, (1.0, 0.5, 0.2, 0.1)).minimise(belief)
+    array([[0, 0, 1, 0]], dtype=int8)
     """
 
     k: int

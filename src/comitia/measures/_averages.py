@@ -128,6 +128,12 @@ class MacroJaccard(Measure):
         The value of a label that is neither true nor predicted for any instance.
     estimate : {"expected", "smoothed", "empirical"}
         See :class:`Measure`.
+
+    Examples
+    --------
+    >>> from comitia.measures import MacroJaccard
+    >>> MacroJaccard().value([[1, 0], [0, 0], [0, 1]], [[1, 0], [1, 0], [0, 1]])
+    0.75
     """
 
     title: ClassVar[str] = "Macro-Jaccard"
@@ -161,6 +167,12 @@ class BalancedAccuracy(Measure):
     ----------
     estimate : {"expected", "smoothed", "empirical"}
         See :class:`Measure`.
+
+    Examples
+    --------
+    >>> from comitia.measures import BalancedAccuracy
+    >>> BalancedAccuracy().value([[1, 0], [0, 0], [0, 1]], [[1, 0], [1, 0], [0, 1]])
+    0.875
     """
 
     title: ClassVar[str] = "Balanced accuracy"

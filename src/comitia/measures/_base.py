@@ -37,6 +37,12 @@ class Measure(ABC):
         labels: little variance, right where beliefs are calibrated.  ``"empirical"`` takes the labels: right with many
         relevant instances, too sure of itself with few.  ``"smoothed"`` is between them, label by label: with m
         relevant instances the labels weigh m / (m + 10).
+
+    Examples
+    --------
+    >>> from comitia.measures import MacroF, Measure
+    >>> isinstance(MacroF(), Measure)
+    True
     """
 
     title: ClassVar[str] = ""

@@ -115,6 +115,13 @@ class TwoCuts:
     ----------
     lower, upper : float
         In [0, 1].
+
+    Examples
+    --------
+    >>> from comitia.measures import TwoCuts
+    >>> from comitia.relevance import Marginals
+    >>> TwoCuts(0.2, 0.5).minimise(Marginals([[0.1, 0.3, 0.7]]))
+    array([[ 0, -1,  1]], dtype=int8)
     """
 
     lower: float
