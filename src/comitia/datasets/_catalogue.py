@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from comitia._errors import ComitiaError
+from comitia._names import unknown
 from comitia.datasets._dataset import DataFormatError, Dataset
 from comitia.datasets._extras import require
 from comitia.datasets._mulan import load_mulan, read_labelled
@@ -26,6 +27,13 @@ class CatalogueEntry:
     """A dataset of the catalogue; one without sources is read from a local folder only.
 
     Where no checksum of the file that names the labels is known, ``labels`` names them and the file is not fetched.
+
+    Examples
+    --------
+    >>> from comitia.datasets import list_datasets
+    >>> entry = list_datasets()[1]
+    >>> entry.name, entry.n_labels
+    ('emotions', 6)
     """
 
     name: str
@@ -87,10 +95,20 @@ def fetch_dataset(
         Where the files are not in the folder and cannot be downloaded.
     DataFormatError
         Where the files are malformed or do not have the sizes of the catalogue.
+
+    Examples
+    --------
+    >>> from comitia.datasets import fetch_dataset
+    >>> try:
+    ...     fetch_dataset("emotoins")
+    ... except ValueError as error:
+    ...     print(error)
+    unknown dataset 'emotoins': did you mean 'emotions'? There are: cal500, emotions, scene, yeast, flags, medical,
+    bibtex, mediamill, mediamill-2000.
     """
     entry = next((entry for entry in CATALOGUE if entry.name == name), None)
     if entry is None:
-        raise ComitiaError(f"name is one of {', '.join(entry.name for entry in CATALOGUE)}; got {name!r}")
+        raise ComitiaError(unknown("dataset", name, (entry.name for entry in CATALOGUE)))
     folder = data_home if data_home is not None else os.environ.get("COMITIA_DATA") or None
     local = None if folder is None else (Path(folder) / name / f"{name}.arff", Path(folder) / name / f"{name}.xml")
     if local is not None and all(path.is_file() for path in local):

@@ -20,6 +20,12 @@ class DataFormatError(ComitiaError):
     """A data file is not what it should be.
 
     The message says which file, which line where there is one, what stands there and what was expected.
+
+    Examples
+    --------
+    >>> from comitia.datasets import DataFormatError
+    >>> print(DataFormatError.at("songs.csv", 3, "expected 3 cells, found 2"))
+    songs.csv, line 3: expected 3 cells, found 2
     """
 
     @classmethod

@@ -41,7 +41,15 @@ def load_seven_segment() -> Dataset:
 
 
 class JointSample(NamedTuple):
-    """A dataset and the distribution from which its labels were drawn."""
+    """A dataset and the distribution from which its labels were drawn.
+
+    Examples
+    --------
+    >>> from comitia.datasets import make_joint
+    >>> sample = make_joint(5, 3, 2, 0.5, random_state=0)
+    >>> sample.labelings.shape, sample.probabilities.shape
+    ((4, 2), (5, 4))
+    """
 
     dataset: Dataset
     labelings: npt.NDArray[np.int8]

@@ -25,7 +25,7 @@ def load_dataset(
     positive: str | None = None,
     data_home: str | Path | None = None,
 ) -> Dataset:
-    """Load what ``source`` names: a file, or else a dataset of the catalogue.
+    r"""Load what ``source`` names: a file, or else a dataset of the catalogue.
 
     Parameters
     ----------
@@ -43,6 +43,19 @@ def load_dataset(
     Returns
     -------
     Dataset
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from comitia.datasets import load_dataset
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "songs.csv"
+    ...     _ = path.write_text("tempo,calm,sad\n120,0,1\n80,1,1\n")
+    ...     songs = load_dataset(path, ["calm", "sad"])
+    >>> songs.Y
+    array([[0, 1],
+           [1, 1]], dtype=int8)
     """
     path = Path(source)
     names = [entry.name for entry in CATALOGUE]
