@@ -19,6 +19,7 @@ from comitia._labels import LabelArray
 from comitia._rows import Row
 from comitia.datasets import Dataset, MultilabelStratifiedKFold
 from comitia.experiments._choose import choose
+from comitia.experiments._details import Details
 from comitia.experiments._plan import Cell, Plan
 from comitia.experiments._provenance import checksum, now, versions, worker
 from comitia.experiments._score import Way, loss_of, losses_of
@@ -48,6 +49,8 @@ class Computed:
         Handwritten digits and the displays that the aggregations light, of the one cell that they are drawn for.
     error : dict or None
         The error of a cell that failed; it has no rows.
+    details : dict or None
+        What its report shows besides; see `Details`.
     """
 
     seconds: float
@@ -55,6 +58,7 @@ class Computed:
     provenance: dict[str, Any] = field(default_factory=dict)
     digits: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
+    details: dict[str, Any] | None = None
 
 
 def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Computed:
@@ -66,7 +70,10 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
             ensemble, test = fit_cell(plan, cell, data, n_jobs=threads)
             fitted = time.perf_counter() - clock
             held_out = data.take(test)
-            rows = _rows(plan, cell, ensemble, held_out)
+            watched = Details(ensemble, held_out.Y, test)
+            rows = _rows(plan, cell, ensemble, held_out, watched)
+            seen = np.delete(data.Y, test, axis=0)
+            details = watched.found(seen, plan.losses, held_out.X, fitted)
             digits = _digits(plan, ensemble, held_out) if _is_drawn(plan, cell, data) else None
     except Exception as error:
         return Computed(time.perf_counter() - clock, error=plain_error(error))
@@ -84,7 +91,7 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
         "warnings": list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)),
         "versions": versions(),
     }
-    return Computed(seconds, rows, provenance, digits)
+    return Computed(seconds, rows, provenance, digits, details=details)
 
 
 def compute_sent(plan: Plan, threads: int, cell: Cell, sent: tuple[Dataset, str]) -> Computed:
@@ -128,7 +135,7 @@ def plain_error(error: BaseException) -> dict[str, Any]:
     }
 
 
-def _rows(plan: Plan, cell: Cell, ensemble: Any, held_out: Dataset) -> list[dict[str, Any]]:
+def _rows(plan: Plan, cell: Cell, ensemble: Any, held_out: Dataset, watched: Details) -> list[dict[str, Any]]:
     foreign = plan.setting(cell.ensemble).foreign
     found: dict[Way, float] = {}
     if aggregations := _aggregations(plan, cell):
@@ -140,11 +147,14 @@ def _rows(plan: Plan, cell: Cell, ensemble: Any, held_out: Dataset) -> list[dict
             aggregations=aggregations,
             pools=plan.pools,
             sizes=() if foreign else plan.sizes,
+            watch=watched.watch,
         )
     if foreign:
         labeling = _own(ensemble, held_out.X)
         for loss in plan.losses:
-            found[Way(loss, OWN, "", 1)] = loss_of(loss, held_out.Y, labeling)
+            way = Way(loss, OWN, "", 1)
+            found[way] = loss_of(loss, held_out.Y, labeling)
+            watched.count(way, labeling)
     n_test = held_out.n_instances
     return [
         asdict(Row(**asdict(cell), **asdict(decision), value=value, n_test=n_test)) for decision, value in found.items()

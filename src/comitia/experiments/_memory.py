@@ -24,6 +24,9 @@ class Records(Protocol):
     def write_cell(self, cell: Cell, rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> None:
         """Keep the outcome of a cell."""
 
+    def write_details(self, cell: Cell, details: Mapping[str, Any]) -> None:
+        """Keep what the report shows of a cell besides its rows."""
+
     def write_failure(self, cell: Cell, error: Mapping[str, Any]) -> None:
         """Keep the error of a cell."""
 
@@ -51,6 +54,9 @@ class Records(Protocol):
     def cell_provenance(self, cell: Cell) -> dict[str, Any]:
         """Seeds, times, warnings and versions of a finished cell."""
 
+    def details(self, cell: Cell) -> dict[str, Any] | None:
+        """What the report shows of a cell besides its rows, where that was kept."""
+
     def identity(self) -> dict[str, Any]:
         """All that decided the outcome when the run began."""
 
@@ -70,6 +76,7 @@ class Memory:
 
     plan: Plan
     _cells: dict[Cell, tuple[list[dict[str, Any]], dict[str, Any]]] = field(default_factory=dict, repr=False)
+    _details: dict[Cell, dict[str, Any]] = field(default_factory=dict, repr=False)
     _failures: dict[Cell, dict[str, Any]] = field(default_factory=dict, repr=False)
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
     _datasets: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
@@ -82,6 +89,9 @@ class Memory:
 
     def write_cell(self, cell: Cell, rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> None:
         self._cells[cell] = [dict(row) for row in rows], dict(provenance)
+
+    def write_details(self, cell: Cell, details: Mapping[str, Any]) -> None:
+        self._details[cell] = dict(details)
 
     def write_failure(self, cell: Cell, error: Mapping[str, Any]) -> None:
         self._failures[cell] = {"cell": cell.key, **error}
@@ -110,6 +120,9 @@ class Memory:
 
     def cell_provenance(self, cell: Cell) -> dict[str, Any]:
         return self._cells[cell][1]
+
+    def details(self, cell: Cell) -> dict[str, Any] | None:
+        return self._details.get(cell)
 
     def identity(self) -> dict[str, Any]:
         return self.plan.identity()

@@ -338,6 +338,8 @@ class _Run:
     def _ended(self, cell: Cell, result: Computed) -> None:
         """Keep what became of a cell, and tell."""
         if result.error is None:
+            if result.details is not None:
+                self.store.write_details(cell, result.details)
             self.store.write_cell(cell, result.rows, result.provenance)
             if result.digits is not None:
                 self.store.write_digits(result.digits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from comitia.aggregation import AGGREGATIONS, Decision
+from comitia._labels import LabelArray
+from comitia.aggregation import AGGREGATIONS, Beliefs, Decision
 from comitia.experiments._plan import CHOSEN_BY_OOB
 from comitia.losses import Loss
 from comitia.measures import Measure, get_target
@@ -36,6 +37,7 @@ def losses_of(
     aggregations: Sequence[str],
     pools: Sequence[str] = ("mean",),
     sizes: Sequence[int] = (),
+    watch: Callable[[Beliefs, slice, Mapping[Way, LabelArray]], None] | None = None,
 ) -> dict[Way, float]:
     """Find the mean loss of every decision that a fitted ensemble can make.
 
@@ -55,6 +57,8 @@ def losses_of(
         and so are ensembles whose aggregation is not ``"oob"``.
     sizes : sequence of int
         Numbers of members, ascending; all members by default.
+    watch : callable, optional
+        Is given, for each chunk of instances, the members' beliefs, which instances these are, and all answers.
 
     Returns
     -------
@@ -79,12 +83,16 @@ def losses_of(
     values: dict[Way, list[Any]] = {way: [] for way in ways}
     done = 0
     for beliefs in ensemble.beliefs(X) if ways else ():
+        labelings: dict[Way, LabelArray] = {}
         for way, decision in decisions.items():
             labeling = beliefs.decide(decision, None if way.size == len(ensemble.members_) else way.size)
+            labelings[way] = labeling
             rows = slice(done, done + len(labeling))
             target = targets[way.loss]
             # A measure of a whole set is taken of all answers together.
             values[way].append(labeling if isinstance(target, Measure) else target.value(truth[rows], labeling))
+        if watch is not None:
+            watch(beliefs, rows, labelings)
         done = rows.stop
     return {way: _mean(targets[way.loss], truth, np.concatenate(parts)) for way, parts in values.items()}
 

@@ -30,6 +30,8 @@ class Store:
     ``cells/KEY.jsonl``        the rows of a cell; it is there when the cell is finished
     ``cells/KEY.json``         seeds, times, warnings and versions of that cell; how many rows it has and their
                                checksum, and the digests of the plan and of the data that they belong to
+    ``details/KEY.json``       what the report shows of a cell besides its rows: baselines, counts for each label,
+                               instances on which decisions differ, how often probabilities were right
     ``failures/KEY.json``      the error of a cell that failed when it was last tried
     ``digits.json``            for the example of handwritten digits: what aggregations make of them
     ``provenance.json``        every start of the runner: command, machine, versions, time
@@ -124,6 +126,10 @@ class Store:
         self._write(f"cells/{cell.key}.jsonl", text)
         self._failure_path(cell).unlink(missing_ok=True)
 
+    def write_details(self, cell: Cell, details: Mapping[str, Any]) -> None:
+        """Keep what the report shows of a cell besides its rows."""
+        self._write(f"details/{cell.key}.json", json.dumps(details, allow_nan=False))
+
     def write_failure(self, cell: Cell, error: Mapping[str, Any]) -> None:
         """Keep the error of a cell."""
         self._write(f"failures/{cell.key}.json", _json({"cell": cell.key, **error}))
@@ -168,6 +174,12 @@ class Store:
     def cell_provenance(self, cell: Cell) -> dict[str, Any]:
         """Seeds, times, warnings and versions of a finished cell."""
         return _read_json(self.folder / "cells" / f"{cell.key}.json")
+
+    def details(self, cell: Cell) -> dict[str, Any] | None:
+        """What the report shows of a cell besides its rows; None where an earlier version kept none, or it is damaged."""
+        with contextlib.suppress(StoreError):
+            return _read_json(self.folder / "details" / f"{cell.key}.json", "baselines", "labels", "disputed", "bins")
+        return None
 
     def identity(self) -> dict[str, Any]:
         """All that decided the outcome when the run began; defaults may have changed since."""
