@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
 # Control characters, and those that turn the direction of the text after them.
@@ -24,6 +24,25 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     close = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
     guess = f": did you mean {close[0]!r}?" if close else "."
     return f"unknown {kind} {name!r}{guess} There are: {', '.join(names)}."
+
+
+def as_known(name: str, known: Collection[str], titles: Mapping[str, str] | None = None) -> str:
+    """Return which of the known names is meant by one in other letters, or by a title as it is printed.
+
+    A name that means none of them comes back as it is.
+
+    Examples
+    --------
+    >>> as_known("PTC-mbr", ["gmv", "ptc-mbr"]), as_known("F1-measure", ["f1"], {"f1": "F1-measure"})
+    ('ptc-mbr', 'f1')
+    >>> as_known("mine", ["gmv"])
+    'mine'
+    """
+    if name in known:
+        return name
+    small = name.casefold()
+    meant = {title.casefold(): one for one, title in (titles or {}).items() if one in known}
+    return {**meant, **{one.casefold(): one for one in known}}.get(small, name)
 
 
 def printable(name: object) -> str:

@@ -14,8 +14,9 @@ from comitia._errors import ComitiaError
 from comitia.aggregation import AGGREGATIONS
 from comitia.ensembles import ENSEMBLES
 from comitia.experiments import EnsembleSetting, Plan, Progress, run_plan
-from comitia.experiments._plan import CHOSEN_BY_OOB
+from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES
 from comitia.report import Results
+from comitia.report._vocabulary import named
 from comitia.report._write import write_results
 
 LOSSES = ("hamming", "subset01", "f1")
@@ -58,10 +59,10 @@ def compare(
     Y : array, sparse array or data frame of shape (n, K), optional
         Zeros and ones, one column for each label.  Left out where ``X`` has its labels.
     ensembles : sequence of str or (str, classifier), optional
-        Names of `comitia.ENSEMBLES`, and classifiers under names of one's own: ensembles of this library, and any
-        multilabel classifier of scikit-learn's kind.  Such a classifier is scored with what it predicts by itself
-        (aggregation ``"own"``), and with the decisions that its probabilities allow for the loss.  By default
-        ``("emodt", "ecc", "ebr")``.
+        Names of `comitia.ENSEMBLES`, also as they are printed, and classifiers under names of one's own: ensembles of
+        this library, and any multilabel classifier of scikit-learn's kind.  Such a classifier is scored with what it
+        predicts by itself (aggregation ``"own"``), and with the decisions that its probabilities allow for the loss.
+        By default ``("emodt", "ecc", "ebr")``.
     losses : sequence of str, default=("hamming", "subset01", "f1")
         Names of `comitia.LOSSES`, and of `comitia.MEASURES`: the value of a whole test fold is then compared.
     aggregations : sequence of str, optional
@@ -162,12 +163,13 @@ def comparison(
     """Make the plan of a comparison; the parameters are those of `compare`."""
     if folds > data.dataset.n_instances:
         raise ComitiaError(f"{folds} folds need as many instances; {data.source.name} has {data.dataset.n_instances}")
+    ways = (*AGGREGATIONS, CHOSEN_BY_OOB)
     return Plan(
         name=f"compare {data.source.name}",
         datasets=(data.source,),
         ensembles=tuple(_setting(given, members) for given in (ENSEMBLE_NAMES if ensembles is None else ensembles)),
-        losses=tuple(losses),
-        aggregations=(*AGGREGATIONS, CHOSEN_BY_OOB) if aggregations is None else tuple(aggregations),
+        losses=_named(losses, TARGET_NAMES),
+        aggregations=ways if aggregations is None else _named(aggregations, ways),
         pools=tuple(pools),
         folds=folds,
         repeats=repeats,
@@ -176,8 +178,13 @@ def comparison(
     )
 
 
+def _named(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    return tuple(named(name, known) if isinstance(name, str) else name for name in given)
+
+
 def _setting(given: Any, members: int) -> EnsembleSetting:
     if isinstance(given, str):
+        given = named(given, ENSEMBLES)
         takes_members = given not in ENSEMBLES or "n_estimators" in ENSEMBLES[given]().get_params(deep=False)
         return EnsembleSetting(given, {"n_estimators": members} if takes_members else {})
     if isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], str):

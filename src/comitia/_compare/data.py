@@ -125,6 +125,32 @@ def source_arguments(source: DataSource) -> tuple[str, ...]:
     return (source.path, *_options({**labels, **source.settings()}))
 
 
+def source_expression(source: DataSource) -> str:
+    """How Python reads a dataset of a plan, after ``from comitia import datasets``; empty where it is arrays.
+
+    Examples
+    --------
+    >>> source_expression(DataSource("songs", "songs.csv", labels_in="tags", columns={"text": ["title"]}))
+    "datasets.load_dataset('songs.csv', labels_in='tags').with_columns(text=['title'])"
+    >>> source_expression(DataSource("seven-segment"))
+    'datasets.load_seven_segment()'
+    """
+    if not source_arguments(source):
+        return ""
+    ways = {"labels": None if source.labels is None else list(source.labels), **source.settings()}
+    columns = ways.pop("columns", {})
+    if source.path is None and source.name in EXAMPLES:
+        read = f"datasets.{EXAMPLES[source.name].__name__}()"
+    else:
+        given = {key: value for key, value in ways.items() if value is not None}
+        read = f"datasets.load_dataset({_arguments({'': source.path or source.name, **given})})"
+    return f"{read}.with_columns({_arguments(columns)})" if columns else read
+
+
+def _arguments(given: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" if key else repr(value) for key, value in given.items())
+
+
 def _options(settings: Mapping[str, Any]) -> Iterator[str]:
     """Settings as the command line has them: lists with commas, and quotes around names that hold one."""
     for key, value in settings.items():

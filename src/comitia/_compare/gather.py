@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from comitia._compare.data import source_arguments
+from comitia._compare.data import source_arguments, source_expression
+from comitia._compare.details import baseline_rows, summed
 from comitia._errors import ComitiaError
 from comitia.ensembles import ENSEMBLES
 from comitia.experiments import EnsembleSetting, Plan, Store, write_plan
@@ -52,8 +53,11 @@ def results_of(
     if not rows:
         raise ComitiaError(f"{getattr(records, 'folder', plan.name)} has no results yet: none of its cells is finished")
     cells = [(cell, records.cell_provenance(cell)) for cell in plan.cells() if records.finished(cell)]
+    kept = [(cell, found) for cell, _ in cells if (found := records.details(cell)) is not None]
+    tested = {(row["dataset"], row["repeat"], row["fold"]): row["n_test"] for row in rows}
+    alone = plan.datasets[0] if len(plan.datasets) == 1 else None
     if source is None:
-        source = source_arguments(plan.datasets[0]) if len(plan.datasets) == 1 else ()
+        source = source_arguments(alone) if alone is not None else ()
     digits = records.digits()
     return Results(
         pd.DataFrame(rows),
@@ -67,6 +71,9 @@ def results_of(
         {one.name: made for one in plan.ensembles if (made := setting(one)) is not None},
         source,
         _chosen([(cell.ensemble, cell.dataset, provenance.get("chosen", {})) for cell, provenance in cells]),
+        source_expression(alone) if alone is not None and source else "",
+        baseline_rows(kept, tested),
+        summed(kept),
     )
 
 

@@ -176,7 +176,7 @@ class Store:
         return _read_json(self.folder / "cells" / f"{cell.key}.json")
 
     def details(self, cell: Cell) -> dict[str, Any] | None:
-        """What the report shows of a cell besides its rows; None where an earlier version kept none, or it is damaged."""
+        """What the report shows of a cell besides its rows; None where none was kept, or it is damaged."""
         with contextlib.suppress(StoreError):
             return _read_json(self.folder / "details" / f"{cell.key}.json", "baselines", "labels", "disputed", "bins")
         return None

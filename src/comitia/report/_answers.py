@@ -10,7 +10,7 @@ import numpy as np
 from comitia import statistics
 from comitia.report._blocks import LEVEL, Block
 from comitia.report._vocabulary import Measure, title
-from comitia.report._words import listed
+from comitia.report._words import capital, listed, p_text
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def _alone(block: Block) -> Answer:
     others = [title(name) for name in block.same]
     text = f"{title(method)} scores {block.measure.title} {np.nanmean(block.values):.2f} %."
     if others:
-        text += f" {_capital(listed(others))} did the same in every fold: any of them will do."
-    return Answer(block.ensemble, block.measure, method, (), (), None, "", _capital(text))
+        text += f" {capital(listed(others))} did the same in every fold: any of them will do."
+    return Answer(block.ensemble, block.measure, method, (), (), None, "", capital(text))
 
 
 def _over_datasets(block: Block) -> Answer:
@@ -95,7 +95,7 @@ def _over_datasets(block: Block) -> Answer:
     )
     if friedman is None:
         p_value = float(result.p_values[best, others[0]])
-        second = f"The difference is {'' if beaten else 'not '}significant (Nemenyi, {_p(p_value)})."
+        second = f"The difference is {'' if beaten else 'not '}significant (Nemenyi, {p_text(p_value)})."
         test = "Nemenyi's test over the datasets"
     else:
         p_value = friedman.p_value
@@ -108,14 +108,14 @@ def _over_datasets(block: Block) -> Answer:
 
 def _friedman_sentence(block: Block, others: Sequence[int], beaten: Sequence[int], p_value: float) -> str:
     if p_value >= LEVEL:
-        return f"That could be chance: the aggregations do not differ significantly (Friedman, {_p(p_value)})."
+        return f"That could be chance: the aggregations do not differ significantly (Friedman, {p_text(p_value)})."
     if not beaten:
         return (
-            f"The aggregations differ (Friedman, {_p(p_value)}), but it is not significantly better than any one "
+            f"The aggregations differ (Friedman, {p_text(p_value)}), but it is not significantly better than any one "
             f"of them (Nemenyi, α\u00a0=\u00a0{LEVEL})."
         )
     text = (
-        f"The aggregations differ (Friedman, {_p(p_value)}); it is significantly better than "
+        f"The aggregations differ (Friedman, {p_text(p_value)}); it is significantly better than "
         f"{listed([title(block.methods[i]) for i in beaten])}"
     )
     rest = [title(block.methods[i]) for i in others if i not in beaten]
@@ -151,7 +151,7 @@ def _across_folds(block: Block, sizes: Mapping[str, int]) -> Answer:
         second = "That could be chance: it is not significantly better than any other"
     second += (
         f", across the {len(folds)} folds of this one dataset (corrected resampled t-test with Holm's correction, "
-        f"α\u00a0=\u00a0{LEVEL}; {_p(p_value)} against {title(block.methods[others[0]])})."
+        f"α\u00a0=\u00a0{LEVEL}; {p_text(p_value)} against {title(block.methods[others[0]])})."
     )
     test = f"corrected resampled t-test across {len(folds)} folds of one dataset, with Holm's correction"
     return _answer(block, best, others, beaten, p_value, test, f"{first} {second}")
@@ -168,11 +168,11 @@ def _answer(
 ) -> Answer:
     same = [title(method) for method, twin in block.same.items() if twin == block.methods[best]]
     if same:
-        text += f" {_capital(listed(same))} did the same in every fold."
+        text += f" {capital(listed(same))} did the same in every fold."
     better_than = tuple(block.methods[i] for i in beaten)
     undecided = tuple(block.methods[i] for i in others if i not in beaten)
     return Answer(
-        block.ensemble, block.measure, block.methods[best], better_than, undecided, p_value, test, _capital(text)
+        block.ensemble, block.measure, block.methods[best], better_than, undecided, p_value, test, capital(text)
     )
 
 
@@ -198,11 +198,3 @@ def _margin(block: Block, means: np.ndarray, best: int, other: int) -> str:
     if points == 0:
         return "as good as"
     return f"{abs(points):.2f} points {'better' if points > 0 else 'worse'} than"
-
-
-def _p(p_value: float) -> str:
-    return "p\u00a0<\u00a00.001" if p_value < 0.001 else f"p\u00a0=\u00a0{p_value:.{3 if p_value < 0.1 else 2}f}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

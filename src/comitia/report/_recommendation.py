@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from comitia.report._answers import Answer
 from comitia.report._blocks import Block
-from comitia.report._vocabulary import Measure, aggregation_and_pool, measure, title
+from comitia.report._plain import learnt, plainly
+from comitia.report._rivals import Rival, Scored, is_vote
+from comitia.report._vocabulary import Measure, aggregation_and_pool, explained, measure, title
 from comitia.report._words import number
 
 OWN = "own"
@@ -106,6 +108,12 @@ class Recommendation:
         The lines that import what the code names.
     command : str
         The command that trains it; empty where there is none.
+    rivals : tuple of Rival
+        The usual vote, the best baseline and the other ensembles, and whether it is better.
+    plain : str
+        In plain words how good it is, how much better than these, and whether that could be chance.
+    python : str
+        Lines that read the data, fit the classifier and predict; empty where ``code`` is.
     """
 
     measure: Measure
@@ -121,6 +129,19 @@ class Recommendation:
     code: str = ""
     imports: str = ""
     command: str = ""
+    rivals: tuple[Rival, ...] = ()
+    plain: str = ""
+    python: str = ""
+
+    @property
+    def learnt(self) -> bool | None:
+        """Whether it is better than answers that learn nothing, by more than chance; None where none was scored."""
+        return learnt(self.rivals)
+
+    @property
+    def abbreviations(self) -> dict[str, str]:
+        """What the abbreviations in it mean."""
+        return explained([self.ensemble, *(one.ensemble for one in self.rivals), self.aggregation])
 
     @property
     def loss(self) -> str:
@@ -135,7 +156,8 @@ class Recommendation:
         return f"{title(self.ensemble)} with {title(self.aggregation)}{pool}"
 
     def __str__(self) -> str:
-        lines = [f"{self.measure.title}: {self.choice}, {number(self.percent)} %.", self.text, self.code, self.command]
+        head = f"{self.measure.title}: {self.choice}, {number(self.percent)} %."
+        lines = [head, self.plain, self.text, self.python or self.code, self.command]
         return "\n".join(line for line in lines if line)
 
     def as_record(self) -> dict[str, Any]:
@@ -146,6 +168,9 @@ class Recommendation:
             "aggregation": self.aggregation,
             "pool": self.pool,
             "percent": self.percent,
+            "plain": self.plain.replace("\u00a0", " "),
+            "learnt": self.learnt,
+            "rivals": [one.as_record() for one in self.rivals],
             "better_than": list(self.better_than),
             "undecided": list(self.undecided),
             "p_value": self.p_value,
@@ -153,16 +178,40 @@ class Recommendation:
             "text": self.text.replace("\u00a0", " "),
             "code": self.code,
             "imports": self.imports,
+            "python": self.python,
             "command": self.command,
         }
 
 
-def recommend(
-    found: Iterable[tuple[Block, Answer]],
-    settings: Mapping[str, Setting],
-    source: Sequence[str] = (),
-    seed: int | None = None,
-) -> Iterator[Recommendation]:
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What recommendations are made of besides answers.
+
+    Attributes
+    ----------
+    scored : Scored
+        All that was scored.
+    settings : mapping of str to Setting
+        For each ensemble how it is made.
+    source : sequence of str
+        How the command line names the data; empty where it cannot.
+    loader : str
+        The Python expression that reads the data; empty where it is arrays.
+    seed : int, optional
+        Of the plan.
+    """
+
+    scored: Scored
+    settings: Mapping[str, Setting]
+    source: Sequence[str] = ()
+    loader: str = ""
+    seed: int | None = None
+
+
+Pair = tuple[Block, Answer]
+
+
+def recommend(found: Iterable[Pair], known: Known) -> Iterator[Recommendation]:
     """Choose for each loss the ensemble whose best aggregation has the best mean.
 
     Ensembles that were run on different datasets do not compare: each has a recommendation of its own.
@@ -170,35 +219,77 @@ def recommend(
     pairs = list(found)
     for loss in dict.fromkeys(block.measure.loss for block, _ in pairs):
         of_loss = [(block, answer) for block, answer in pairs if block.measure.loss == loss]
-        if len({block.datasets for block, _ in of_loss}) == 1:
-            sign = -1 if of_loss[0][0].measure.higher_is_better else 1
-            of_loss = [min(of_loss, key=lambda pair: sign * pair[0].means[pair[0].index(pair[1].best)])]
-        for block, answer in of_loss:
-            yield recommendation(block, answer, settings.get(block.ensemble), source, seed)
+        if len({block.datasets for block, _ in of_loss}) > 1:
+            yield from (recommendation(pair, (), known) for pair in of_loss)
+            continue
+        sign = -1 if of_loss[0][0].measure.higher_is_better else 1
+        best = min(of_loss, key=lambda pair: sign * pair[0].means[pair[0].index(pair[1].best)])
+        yield recommendation(best, [pair for pair in of_loss if pair is not best], known)
 
 
-def recommendation(
-    block: Block, answer: Answer, setting: Setting | None, source: Sequence[str], seed: int | None
-) -> Recommendation:
-    """Recommend the best aggregation of one ensemble."""
+def recommendation(pair: Pair, others: Iterable[Pair], known: Known) -> Recommendation:
+    """Recommend the best aggregation of one ensemble, held against others that were run on the same datasets."""
+    block, answer = pair
     # Where a classifier predicts the same by itself, nothing need be put around it.
     by_itself = block.same.get(OWN) == answer.best
     aggregation, pool = (OWN, "mean") if by_itself else aggregation_and_pool(answer.best)
-    decision = (answer.measure.loss, aggregation, pool, seed)
-    return Recommendation(
+    decision = (answer.measure.loss, aggregation, pool, known.seed)
+    setting = known.settings.get(block.ensemble)
+    percent = float(block.means[block.index(answer.best)])
+    rivals = known.scored.rivals(block, answer.best, [(other, its.best) for other, its in others])
+    folds = min(len(folds) for folds in block.folds.values())
+    where = block.datasets[0] if len(block.datasets) == 1 else ""
+    made = Recommendation(
         answer.measure,
         answer.ensemble,
         aggregation,
         pool,
-        float(block.means[block.index(answer.best)]),
+        percent,
         answer.better_than,
         answer.undecided,
         answer.p_value,
         answer.test,
         answer.text,
-        "" if setting is None else setting.code(answer.ensemble, *decision),
-        "" if setting is None else "\n".join(setting.imported(aggregation)),
-        "" if setting is None else setting.command(source, *decision),
+        rivals=rivals,
+        plain=plainly(answer.measure, percent, rivals, where=where, folds=folds, is_vote=is_vote(block, answer.best)),
+    )
+    if setting is None:
+        return made
+    code, imports = setting.code(answer.ensemble, *decision), setting.imported(aggregation)
+    command = setting.command(known.source, *decision)
+    python = _lines(code, imports, known.loader)
+    return replace(made, code=code, imports="\n".join(imports), command=command, python=python)
+
+
+def _lines(code: str, imports: Sequence[str], loader: str) -> str:
+    """Write four lines that read the data, fit and predict; classes of others need a line more to import.
+
+    Examples
+    --------
+    >>> print(_lines("ECCClassifier()", ["from comitia import ECCClassifier"], 'datasets.load_dataset("emotions")'))
+    from comitia import ECCClassifier, datasets
+    data = datasets.load_dataset("emotions")
+    classifier = ECCClassifier().fit(data.X, data.Y)
+    classifier.predict(data.X)
+    >>> print(_lines("ECCClassifier()", ["from comitia import ECCClassifier"], ""))
+    from comitia import ECCClassifier
+    classifier = ECCClassifier()
+    classifier.fit(X, Y)
+    classifier.predict(X)
+    """
+    if not loader:
+        return "\n".join([*imports, f"classifier = {code}", "classifier.fit(X, Y)", "classifier.predict(X)"])
+    ours = [line for line in imports if line.startswith("from comitia import ")] or ["from comitia import"]
+    others = [line for line in imports if line not in ours]
+    names = ", ".join([*(line.removeprefix("from comitia import").strip() for line in ours), "datasets"])
+    return "\n".join(
+        [
+            *others,
+            f"from comitia import {names.removeprefix(', ')}",
+            f"data = {loader}",
+            f"classifier = {code}.fit(data.X, data.Y)",
+            "classifier.predict(data.X)",
+        ]
     )
 
 

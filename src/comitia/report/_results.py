@@ -18,9 +18,10 @@ from comitia.report._answers import Answer, answers
 from comitia.report._blocks import Block
 from comitia.report._digits import SevenSegments
 from comitia.report._paper import PAPER
-from comitia.report._recommendation import Recommendation, Setting, recommend, recommendation
+from comitia.report._recommendation import Known, Recommendation, Setting, recommend, recommendation
+from comitia.report._rivals import Scored
 from comitia.report._tables import ComparisonTable
-from comitia.report._vocabulary import in_order, title
+from comitia.report._vocabulary import in_order, named, title
 from comitia.report._words import counted, number
 
 if TYPE_CHECKING:
@@ -62,6 +63,12 @@ class Results:
         How the data is named on the command line; empty where it cannot be.
     chosen : sequence of mapping
         Parameters that were chosen within folds: ensemble, dataset, parameter, value and the number of folds.
+    loader : str
+        The Python expression that reads the data; empty where it is arrays.
+    baselines : sequence of mapping
+        Rows of answers that learn nothing, on the same folds; their ensemble is ``"baseline"``.
+    details : sequence of mapping
+        For each dataset and ensemble what was counted besides losses; see `comitia._compare.details`.
 
     Examples
     --------
@@ -95,6 +102,9 @@ class Results:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     source: Sequence[str] = ()
     chosen: Sequence[Mapping[str, Any]] = ()
+    loader: str = ""
+    baselines: Sequence[Mapping[str, Any]] = ()
+    details: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
         _ = self.checked_rows
@@ -148,11 +158,12 @@ class Results:
         """
         loss = self._the("loss", loss, self.losses)
         if ensemble is not None:
-            if ensemble not in self.ensemble_names:
-                raise ComitiaError(unknown("ensemble", ensemble, self.ensemble_names))
-            for block, answer in zip(self.blocks, self.answers, strict=True):
-                if (block.ensemble, block.measure.loss) == (ensemble, loss):
-                    return recommendation(block, answer, self.settings.get(ensemble), self.source, self._seed)
+            ensemble = self._the("ensemble", ensemble, self.ensemble_names)
+            pairs = [pair for pair in zip(self.blocks, self.answers, strict=True) if pair[0].measure.loss == loss]
+            for pair in pairs:
+                if pair[0].ensemble == ensemble:
+                    others = [one for one in pairs if one is not pair and one[0].datasets == pair[0].datasets]
+                    return recommendation(pair, others, self._known)
             raise ComitiaError(f"no rows with ensemble {ensemble!r} and loss {loss!r}")
         found = [one for one in self.recommendations if one.loss == loss]
         if len(found) > 1:
@@ -166,7 +177,13 @@ class Results:
     def recommendations(self) -> tuple[Recommendation, ...]:
         """For each loss what to use; where ensembles were run on different datasets, for each of them."""
         found = zip(self.blocks, self.answers, strict=True)
-        return tuple(recommend(found, self.settings, self.source, self._seed))
+        return tuple(recommend(found, self._known))
+
+    @cached_property
+    def scored(self) -> Scored:
+        """All that was scored, fold by fold, baselines too."""
+        baselines = _blocks.checked_rows(pd.DataFrame(self.baselines)) if self.baselines else None
+        return Scored(self.checked_rows, baselines, self._n_instances)
 
     def table(self, loss: str | None = None, format: Format = "text") -> str:  # noqa: A002  as in pandas
         """Write the table of a loss, or of all.
@@ -255,8 +272,7 @@ class Results:
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
         """What each block says, in words."""
-        sizes = {str(dataset["name"]): int(dataset["n"]) for dataset in self.datasets if "n" in dataset}
-        return tuple(answers(self.blocks, sizes))
+        return tuple(answers(self.blocks, self._n_instances))
 
     def blocks_of(self, loss: str) -> tuple[Block, ...]:
         """The blocks of one loss, one for each ensemble."""
@@ -340,12 +356,17 @@ class Results:
         return fragment(self)
 
     @property
-    def _seed(self) -> int | None:
-        return self.plan.get("seed")
+    def _known(self) -> Known:
+        return Known(self.scored, self.settings, self.source, self.loader, self.plan.get("seed"))
+
+    @property
+    def _n_instances(self) -> dict[str, int]:
+        return {str(dataset["name"]): int(dataset["n"]) for dataset in self.datasets if "n" in dataset}
 
     def _the(self, kind: str, name: str | None, known: list[str]) -> str:
         if name is None and len(known) == 1:
             return known[0]
+        name = name if name is None else named(name, known)
         if name not in known:
             raise ComitiaError(
                 unknown(kind, name, known) if name is not None else f"expected one {kind} of {', '.join(known)}"

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comitia import _titles
+from comitia._baselines import BASELINES
+from comitia._names import as_known
 
 Value = TypeVar("Value", float, NDArray[np.float64])
 
@@ -49,7 +51,24 @@ class Measure:
 
 
 # Ways of deciding that are no aggregations: chosen out of bag, and what a classifier predicts by itself.
-_OTHER_WAYS = {"oob": "OOB choice", "own": "own predictions"}
+_OTHER_WAYS = {"oob": "OOB choice", "own": "own predictions", **BASELINES}
+
+_EXPLAINED = {
+    "ebr": "ensemble of binary relevance: one classifier for each label",
+    "ecc": "ensemble of classifier chains: each label is predicted knowing the labels before it",
+    "emodt": "ensemble of multi-objective decision trees: each tree predicts all labels",
+    "emobt": "ensemble of multi-objective boosted trees",
+    "committee": "ensembles of all kinds together, weighed by how well they did on what they had not seen",
+    "gmv": "graded majority vote: the members' probabilities are averaged and cut at one half; the usual vote",
+    "bmv": "binary majority vote: each member cuts at one half, and for each label the majority wins",
+    "ctp": "combine then predict: probabilities are averaged, then the set is chosen that is best for the loss",
+    "ctp-joint": "as CTP, with probabilities of whole sets instead of single labels",
+    "ptc-lw": "predict then combine, label-wise: each member chooses for the loss, for each label the majority wins",
+    "ptc-mode": "predict then combine, mode: each member chooses for the loss, the most frequent set wins",
+    "ptc-mbr": "predict then combine, minimum Bayes risk: the set that is best for the loss over the members' votes",
+    "oob": "out-of-bag choice: the way of deciding that did best on instances that members had not seen",
+    "own": "what the classifier predicts by itself",
+}
 
 _SEPARATOR = " · "
 
@@ -70,6 +89,30 @@ def title(name: str) -> str:
     known, separator, pool = name.partition(_SEPARATOR)
     titles = {**_titles.ENSEMBLES, **_titles.AGGREGATIONS, **_OTHER_WAYS}
     return titles.get(known, known) + separator + pool
+
+
+def explained(names: Iterable[str]) -> dict[str, str]:
+    """Say what the abbreviations among names of ensembles and methods mean, by their titles, each once.
+
+    Examples
+    --------
+    >>> explained(["own", "mine", "own"])
+    {'own predictions': 'what the classifier predicts by itself'}
+    """
+    found = dict.fromkeys(aggregation_and_pool(name)[0] for name in names)
+    return {title(name): _EXPLAINED[name] for name in found if name in _EXPLAINED}
+
+
+def named(name: str, known: Iterable[str]) -> str:
+    """Return which of the known losses, methods or ensembles is meant by a name, in any letters or as it is printed.
+
+    Examples
+    --------
+    >>> named("PTC-mode", ["gmv", "ptc-mode"]), named("OOB choice", ["oob"]), named("f2", ["f1"])
+    ('ptc-mode', 'oob', 'f2')
+    """
+    found = list(known)
+    return as_known(name, found, {one: measure(one).title if one in _titles.LOSSES else title(one) for one in found})
 
 
 def method_name(aggregation: str, pool: str) -> str:

@@ -39,6 +39,22 @@ def duration(seconds: float, decimals: int = 1) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def p_text(p_value: float) -> str:
+    """Write a p-value.
+
+    Examples
+    --------
+    >>> p_text(0.04).replace("\u00a0", " "), p_text(1e-9).replace("\u00a0", " ")
+    ('p = 0.040', 'p < 0.001')
+    """
+    return "p\u00a0<\u00a00.001" if p_value < 0.001 else f"p\u00a0=\u00a0{p_value:.{3 if p_value < 0.1 else 2}f}"
+
+
+def capital(text: str) -> str:
+    """Begin a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def counted(count: int, word: str) -> str:
     """Write a number of things.
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _AS_THEY_ARE = ("title", "datasets", "provenance", "failures", "plan", "source", "chosen")
+_SINCE_THEN = ("loader", "baselines", "details")
+"""Results that an earlier version wrote have none of these."""
 
 
 def write_report(results: Results, folder: str | Path) -> Path:
@@ -45,7 +47,9 @@ def write_report(results: Results, folder: str | Path) -> Path:
 
 def write_results(results: Results, folder: str | Path) -> None:
     """Write what `read_results` needs: the rows, and all that is known about them."""
-    content: dict[str, Any] = {"format": _FORMAT} | {name: getattr(results, name) for name in _AS_THEY_ARE}
+    content: dict[str, Any] = {"format": _FORMAT} | {
+        name: getattr(results, name) for name in (*_AS_THEY_ARE, *_SINCE_THEN)
+    }
     content["settings"] = {name: asdict(setting) for name, setting in results.settings.items()}
     content["digits"] = None if results.digits is None else results.digits.as_lists()
     content["paper"] = None if results.paper is None else json.loads(results.paper.to_json(orient="split", index=False))
@@ -66,6 +70,7 @@ def read_results(folder: str | Path) -> Results:
         if content["format"] != _FORMAT:
             raise ComitiaError(f"{path} has the format {content['format']!r}; this version of comitia reads {_FORMAT}")
         known: dict[str, Any] = {name: content[name] for name in _AS_THEY_ARE}
+        known |= {name: content[name] for name in _SINCE_THEN if name in content}
         known["settings"] = {name: Setting(**setting) for name, setting in content["settings"].items()}
         known["digits"] = None if content["digits"] is None else SevenSegments(**content["digits"])
         known["paper"] = None if content["paper"] is None else pd.DataFrame(**content["paper"])

@@ -1,0 +1,141 @@
+"""An answer in plain words: how good it is, how much better than what, and whether that could be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from comitia.report._rivals import Rival
+from comitia.report._vocabulary import Measure
+from comitia.report._words import capital, listed, p_text
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A measure in a reader's terms.
+
+    Attributes
+    ----------
+    before, after : str
+        What stands around a value.
+    counts : bool
+        Whether the value counts things, "37 of 100"; otherwise it is written in percent.
+    complement : bool
+        Whether one minus the measure is told: how many are right, where the loss counts those that are not.
+    """
+
+    before: str
+    after: str = ""
+    counts: bool = False
+    complement: bool = False
+
+    def values(self, percents: Sequence[float]) -> tuple[list[str], str]:
+        """Write values alike, precise enough to tell apart what differs; also how many things were counted."""
+        told = [100 - value if self.complement else value for value in percents]
+        if not self.counts:
+            return [f"{value:.1f} %" for value in told], ""
+        apart = len({round(value, 1) for value in told})
+        base = 100 if len({round(value) for value in told}) == apart and min(told) >= 1 else 1000
+        return [f"{value * base / 100:,.0f}" for value in told], f"{base:,}"
+
+
+_TERMS = {
+    "subset01": Terms("of {base} {things}, ", " get exactly the right set of labels", counts=True, complement=True),
+    "hamming": Terms("of {base} yes-or-no answers, one for each label of {of_things}, ", " are wrong", counts=True),
+    "f1": Terms("the set that is predicted and the right one agree to ", " on average"),
+    "jaccard": Terms("of the labels that are predicted or right, ", " are both, on average"),
+    "macro-f1": Terms("a label's F1-measure is ", " on average over the labels"),
+    "micro-f1": Terms("over all labels and {things} together, the F1-measure is "),
+    "macro-jaccard": Terms(
+        "of the {things} that have a label or are given it, ", " are both, on average over the labels"
+    ),
+    "balanced-accuracy": Terms("of the {things} with a label and of those without it, ", " are right, on average"),
+}
+
+
+def how_good(measure: Measure, percents: Sequence[float], where: str = "") -> tuple[str, list[str]]:
+    """Say how good the first of some values is, and write the others alike.
+
+    Examples
+    --------
+    >>> from comitia.report._vocabulary import measure
+    >>> how_good(measure("subset01"), [63.1, 69.2])
+    ('of 100 instances, 37 get exactly the right set of labels', ['31'])
+    >>> how_good(measure("hamming"), [0.9, 1.2], "medical")[0]
+    'of 1,000 yes-or-no answers, one for each label of an instance of medical, 9 are wrong'
+    """
+    terms = _TERMS.get(measure.loss, Terms(f"the {measure.title} is "))
+    (first, *others), base = terms.values(percents)
+    things = f"instances of {where}" if where else "instances"
+    words = {"base": base, "things": things, "of_things": f"an {things.replace('instances', 'instance')}"}
+    return terms.before.format(**words) + first + terms.after, others
+
+
+def plainly(
+    measure: Measure, percent: float, rivals: Sequence[Rival], *, where: str = "", folds: int, is_vote: bool = False
+) -> str:
+    """Say how good a choice is, beside the usual vote, a baseline and other ensembles, and what may be chance."""
+    good, others = how_good(measure, [percent, *(one.percent for one in rivals)], where)
+    written = dict(zip(rivals, others, strict=True))
+    beside = [f"{_with(one)} {written[one]}" for one in rivals if one.kind != "ensemble"]
+    if is_vote:
+        beside.insert(0, "this is the usual vote")
+    sentences = ["; ".join([good, *beside])]
+    sentences += _chance([one for one in rivals if one.kind != "ensemble"], folds)
+    if ensembles := [one for one in rivals if one.kind == "ensemble"]:
+        sentences += _ensembles(ensembles, written)
+    if doubt := _learnt(rivals):
+        sentences.append(doubt)
+    return " ".join(f"{capital(one)}." for one in sentences)
+
+
+def learnt(rivals: Sequence[Rival]) -> bool | None:
+    """Whether a choice is better than answers that learn nothing, by more than chance; None where none was scored."""
+    return next((one.beaten for one in rivals if one.kind == "baseline"), None)
+
+
+def _with(one: Rival) -> str:
+    if one.kind == "vote":
+        return "with the usual vote of the same members"
+    return f"with {one.title} for every instance, which learns nothing,"
+
+
+def _chance(rivals: Sequence[Rival], folds: int) -> list[str]:
+    tested = [one for one in rivals if one.p_value is not None]
+    if not tested:
+        return ["one fold says nothing about chance"] if rivals and folds < 2 else []
+    names = {one: "the usual vote" if one.kind == "vote" else "learning nothing" for one in tested}
+    beaten = [one for one in tested if one.beaten]
+    open_ = [one for one in tested if not one.beaten]
+    found = []
+    if beaten:
+        largest = max(one.p_value or 0.0 for one in beaten)
+        found.append(
+            f"it is better than {listed([names[one] for one in beaten])}, and not by chance ({p_text(largest)})"
+        )
+    if open_:
+        few = f"; {folds} folds tell little apart" if folds < 5 else ""
+        least = min(one.p_value or 0.0 for one in open_)
+        differences = "the difference" if len(open_) == 1 else "the differences"
+        found.append(f"{differences} to {listed([names[one] for one in open_])} could be chance ({p_text(least)}{few})")
+    return found
+
+
+def _ensembles(rivals: Sequence[Rival], written: dict[Rival, str]) -> list[str]:
+    worse = [f"{one.title} ({written[one]})" for one in rivals if one.beaten]
+    alike = [f"{one.title} ({written[one]})" for one in rivals if not one.beaten]
+    found = []
+    if worse:
+        found.append(f"among the ensembles it is better than {listed(worse)}, and not by chance")
+    if alike:
+        found.append(f"{listed(alike)} may be as good: the difference could be chance")
+    return found
+
+
+def _learnt(rivals: Sequence[Rival]) -> str:
+    baseline = next((one for one in rivals if one.kind == "baseline"), None)
+    if baseline is None or baseline.beaten or baseline.p_value is None:
+        return ""
+    if baseline.points <= 0:
+        return f"nothing was learnt that helps: {baseline.title} for every instance does as well"
+    return "whether anything was learnt remains open"
