@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -20,11 +21,44 @@ from tests.conftest import LABELS
 FEW = ("--members", 5, "--folds", 2, "--ensembles", "ebr", "--losses", "f1", "--aggregations", "gmv,ctp", "-j", 1)
 
 
-def test_a_comparison_shows_tables_with_ranks_and_a_recommendation(compared):
-    ended, _ = compared
+def test_a_comparison_says_in_plain_words_what_to_use_and_how(compared):
+    ended, folder = compared
     assert ended.code == 0
     for words in (
         "joint: 150 instances, 4 features, 3 labels",
+        "EMODT and EBR with 12 members, 3-fold cross-validation",
+        "get exactly the right set of labels; with the usual vote of the same members",
+        "which learns nothing",
+        "EBR: ensemble of binary relevance: one classifier for each label",
+        "Tables, ranks and tests: --details, or the report.",
+    ):
+        assert words in ended.said
+    assert "in percent, lower is better" not in ended.said
+    for advice in Results.read(folder).recommendations:
+        assert advice.plain.replace("\u00a0", " ") in ended.said
+        assert " ".join(advice.python.split()) in ended.said
+        assert advice.command in ended.said.replace(" \\ ", " ")
+
+
+def test_what_a_comparison_prints_can_be_pasted(compared, tmp_path, monkeypatch):
+    """The command and the lines of Python of every loss, from the terminal, run as they stand."""
+    ended, folder = compared
+    printed = [line.removeprefix("  ") for line in ended.out.splitlines()]
+    starts = [place for place, line in enumerate(printed) if line.startswith("from comitia import")]
+    assert len(starts) == 3
+    for start in starts:
+        space: dict = {}
+        exec("\n".join(printed[start : start + 4]), space)
+        assert space["classifier"].predict(space["data"].X).shape == space["data"].Y.shape
+    monkeypatch.chdir(tmp_path)
+    for advice in Results.read(folder).recommendations:
+        assert comitia(*shlex.split(advice.command)[1:], "--force").code == 0
+
+
+def test_details_are_tables_with_ranks_and_tests(compared):
+    ended = comitia("report", compared[1], "--details")
+    assert ended.code == 0
+    for words in (
         "Hamming loss in percent, lower is better",
         "F1-measure in percent, higher is better",
         "CTP-joint",
@@ -32,7 +66,7 @@ def test_a_comparison_shows_tables_with_ranks_and_a_recommendation(compared):
         "Recommendation",
     ):
         assert words in ended.said
-    assert "Subset 0/1 loss: E" in ended.said  # the advice names an ensemble
+    assert "Subset 0/1 loss: use E" in ended.said  # the advice names an ensemble
 
 
 @pytest.mark.parametrize(("width", "beneath"), [(100, 1), (40, 2), (24, 2)])

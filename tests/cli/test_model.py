@@ -307,3 +307,65 @@ def test_wishes_that_cannot_be_had_together_are_refused(judged, trained, feature
     ended = comitia("predict", trained, data, "--abstain-rate", 0.1, "-o", tmp_path / "out.csv")
     assert (ended.code, "comitia train --oob" in ended.said) == (1, True)
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--loss", "F1", "--aggregation", "PTC-mbr"), ("--loss", "macro-f1")])
+def test_training_tells_its_out_of_bag_loss_beside_answers_that_learn_nothing(options, joint, joint_csv, tmp_path):
+    asked = ("train", joint_csv, "-l", "y*", "--ensemble", "EMODT", "-m", 12, *options, "-o", tmp_path / "m.skops")
+    ended = comitia(*asked)
+    assert "loss out of bag: this model 0." in ended.said
+    assert "which learns nothing" in ended.said
+    told = comitia(*asked, "--force", "--json").json["out_of_bag"]
+    assert list(told) == ["this model", "no label at all", "the most frequent set", "each label's majority"]
+    if not options:
+        forest = ENSEMBLES["emodt"](n_estimators=12, oob_score=True, random_state=0).fit(joint.X, joint.Y)
+        assert told["this model"] == forest.oob_loss_
+        assert told["no label at all"] == pytest.approx(joint.Y.mean())
+
+
+def test_what_was_only_told_is_not_kept_in_the_file(joint_csv, tmp_path):
+    asked = ("train", joint_csv, "-l", "y*", "--ensemble", "ebr", "-m", 5, "--force", "-o", tmp_path / "m.skops")
+    for option, kept, told in (((), False, True), (("--oob",), True, True), (("--no-oob",), False, False)):
+        ended = comitia(*asked, *option)
+        assert (ended.code, "out of bag" in ended.said) == (0, told)
+        assert hasattr(Model.open(tmp_path / "m.skops").ensemble, "_oob") == kept
+
+
+def test_predictions_are_scored_where_labels_stand_in_one_column(mine, joint):
+    frame = pd.read_csv(mine)
+    tags = [";".join(name for name, one in zip(LABELS, row, strict=True) if one) for row in joint.Y]
+    frame.drop(columns=list(LABELS)).assign(tags=tags).to_csv("tags.csv", index=False)
+    assert comitia("train", "tags.csv", "--labels-in", "tags", "--separator", ";", *FEW[2:], "-o", "m.skops").code == 0
+    ended = comitia(
+        "predict", "m.skops", "tags.csv", "--labels-in", "tags", "--separator", ";", "-o", "o.csv", "--json"
+    )
+    model = Model.open("m.skops")
+    columns = [LABELS.index(name) for name in model.labels]
+    expected = (model.ensemble.predict(joint.X) != joint.Y[:, columns]).mean()
+    assert ended.json["loss_here"] == pytest.approx(expected)
+    ended = comitia("predict", "m.skops", "tags.csv", "--labels-in", "tag", "-o", "p.csv")
+    assert ended.code == 1
+
+
+def test_the_shell_completes_commands_options_and_names(monkeypatch):
+    import subprocess
+    import sys
+
+    def completed(line: str) -> list[str]:
+        asked = {"_COMITIA_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        program = "import sys; sys.argv = ['comitia']; from comitia.cli.app import app; app(prog_name='comitia')"
+        return subprocess.run(
+            [sys.executable, "-c", program], env=os.environ | asked, capture_output=True, text=True
+        ).stdout.split()
+
+    assert {"compare", "predict", "train"} <= set(completed("comitia "))
+    assert "--labels-in-one-column" in completed("comitia predict --labels-in")
+    assert completed("comitia train --ensemble emo") == ["emodt", "emobt"]
+
+
+def test_the_package_can_be_run():
+    import subprocess
+    import sys
+
+    ended = subprocess.run([sys.executable, "-m", "comitia", "--version"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout[:8]) == (0, "comitia ")

@@ -66,13 +66,25 @@ def in_one_column(labeling: NDArray[Any], labels: Sequence[str]) -> list[str]:
     return [";".join(row) for row in rows]
 
 
-def loss_where_known(model: Model, data: Path, labeling: NDArray[Any]) -> float | None:
-    """Return the mean loss of predictions where the file has the labels too; None where it has not."""
-    try:
-        truth = load_dataset(data, list(model.labels)).Y
-    except (ComitiaError, OSError):
+def loss_where_known(
+    model: Model, data: Path, labeling: NDArray[Any], labels_in: str | None = None, separator: str | None = None
+) -> float | None:
+    """Return the mean loss of predictions where the file has the labels too; None where it has not.
+
+    The labels have a column each, or stand together in the column ``labels_in``.
+    """
+    if model.ensemble._form.classes is not None or data == STDIN:
         return None
-    if model.ensemble._form.classes is not None or len(truth) != len(labeling):
+    if labels_in is None:
+        try:
+            truth = load_dataset(data, list(model.labels)).Y
+        except (ComitiaError, OSError):
+            return None
+    else:
+        known = load_dataset(data, labels_in=labels_in, separator=separator)
+        place = {name: known.Y[:, k] for k, name in enumerate(known.label_names)}
+        truth = np.stack([place.get(name, np.zeros(len(known.Y), np.int8)) for name in model.labels], axis=1)
+    if len(truth) != len(labeling):
         return None
     return loss_of(model.ensemble.loss, truth, np.asarray(labeling, dtype=np.int8))
 

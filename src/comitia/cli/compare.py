@@ -4,55 +4,60 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.markup import escape
 
 import comitia
 from comitia._compare import Compared, comparison
-from comitia.aggregation import AGGREGATIONS
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import (
-    ENSEMBLE_HELP,
+    WAYS,
+    Aggregations,
     AsJson,
     Categories,
     Cluster,
+    DataArgument,
     DataHome,
+    Details,
+    Ensembles,
     Features,
+    Folds,
     Ignore,
     Jobs,
     Labels,
     LabelsIn,
+    Losses,
+    Members,
     MissingValues,
     Numbers,
+    Pools,
     Positive,
+    Repeats,
+    RunFolder,
     SameBits,
     Seed,
     Separator,
+    Stratified,
     Text,
     column_options,
     names,
 )
 from comitia.cli.screen import results
-from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, file_name
+from comitia.datasets import Dataset
+from comitia.experiments import Plan
+from comitia.experiments._plan import TARGET_NAMES, file_name
 from comitia.relevance import POOLS
+from comitia.report._vocabulary import title
+from comitia.report._words import listed
 
-_WHAT, _OUTPUT = "What to compare", "Output"
 _RUNS = Path("comitia-runs")
 
 
 def compare(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="An ARFF, CSV, TSV, JSONL, Parquet or Excel file, - for standard input, or a name of "
-            "[cyan]comitia datasets[/].",
-            metavar="DATA",
-        ),
-    ] = "seven-segment",
+    data: DataArgument = "seven-segment",
     labels: Labels = None,
     labels_in: LabelsIn = None,
     separator: Separator = None,
@@ -63,90 +68,72 @@ def compare(
     text: Text = None,
     numbers: Numbers = None,
     missing_values: MissingValues = None,
-    ensembles: Annotated[str, typer.Option(help=f"Of {ENSEMBLE_HELP}.", rich_help_panel=_WHAT)] = "emodt,ecc,ebr",
-    losses: Annotated[str, typer.Option(help=f"Of {', '.join(TARGET_NAMES)}.", rich_help_panel=_WHAT)] = (
-        "hamming,subset01,f1"
-    ),
-    aggregations: Annotated[
-        str, typer.Option(help=f"Of {', '.join(AGGREGATIONS)}, {CHOSEN_BY_OOB}.", rich_help_panel=_WHAT)
-    ] = "all",
-    pools: Annotated[
-        str, typer.Option(help=f"How gmv and ctp pool members: {', '.join(POOLS)}.", rich_help_panel=_WHAT)
-    ] = "mean",
-    members: Annotated[int, typer.Option("--members", "-m", min=1, help="Members of each ensemble.")] = 50,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="How often to repeat it, with other folds.")] = 1,
-    stratified: Annotated[
-        bool, typer.Option("--stratified", help="Keep the proportion of every label in every fold.")
-    ] = False,
+    ensembles: Ensembles = "emodt,ecc,ebr",
+    losses: Losses = "hamming,subset01,f1",
+    aggregations: Aggregations = "all",
+    pools: Pools = "mean",
+    members: Members = 50,
+    folds: Folds = 5,
+    repeats: Repeats = 1,
+    stratified: Stratified = False,
     seed: Seed = 0,
     n_jobs: Jobs = None,
     cluster: Cluster = None,
     same_bits: SameBits = False,
     data_home: DataHome = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder for the results; a run that was stopped goes on there. By default a new one.",
-            rich_help_panel=_OUTPUT,
-            show_default="comitia-runs/compare-NAME-N",
-        ),
-    ] = None,
+    output: RunFolder = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find out which aggregation to use for which loss on your data.
+    """Find out which ensemble and which aggregation to use for which loss on your data.
 
     Ensembles are cross-validated; every one is fitted once for each fold, and scored for all losses with all
-    aggregations. Shown are a table with ranks and a recommendation; the folder gets all results, the plan that was
+    aggregations. Shown is what to use, how good it is and how to use it; the folder gets all results, the plan that was
     run, and a report.
 
     [bold]Examples[/]
 
     $ comitia compare
     $ comitia compare mine.csv --labels red,green,blue
-    $ comitia compare emotions --losses f1 --ensembles ecc,ebr --folds 10
+    $ comitia compare emotions --losses f1 --ensembles ecc,ebr --folds 10 --details
     """
-    chosen = names("--ensembles", "ensemble", ensembles, comitia.ENSEMBLES)
-    targets = names("--losses", "loss", losses, TARGET_NAMES)
-    ways = names("--aggregations", "aggregation", aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB))
-    pooled = names("--pools", "pool", pools, POOLS)
-    source = data_source(
-        data,
-        labels,
-        labels_in=labels_in,
-        separator=separator,
-        positive=positive,
-        columns=column_options(features, ignore, categories, text, numbers, missing_values),
-    )
+    what: dict[str, Any] = {
+        "ensembles": names("--ensembles", "ensemble", ensembles, comitia.ENSEMBLES),
+        "losses": names("--losses", "loss", losses, TARGET_NAMES),
+        "aggregations": names("--aggregations", "aggregation", aggregations, WAYS),
+        "pools": names("--pools", "pool", pools, POOLS),
+    }
+    columns = column_options(features, ignore, categories, text, numbers, missing_values)
+    source = data_source(data, labels, labels_in=labels_in, separator=separator, positive=positive, columns=columns)
     dataset = loaded(source, data_home)
     introduce(dataset)
     if folds > dataset.n_instances:
         raise misuse("--folds", f"{folds} folds need as many instances; {source.name} has {dataset.n_instances}")
-    plan = comparison(
-        Compared(source, dataset),
-        ensembles=chosen,
-        losses=targets,
-        aggregations=ways,
-        pools=pooled,
-        members=members,
-        folds=folds,
-        repeats=repeats,
-        stratified=stratified,
-        random_state=seed,
-    )
+    how: dict[str, Any] = {
+        "members": members,
+        "folds": folds,
+        "repeats": repeats,
+        "stratified": stratified,
+        "random_state": seed,
+    }
+    plan = comparison(Compared(source, dataset), **what, **how)
     folder = output if output is not None else _new_folder(source.name)
     if not as_json:
-        results.print(
-            f"[bold]{escape(source.name)}[/]: {dataset.n_instances:,} instances, {dataset.n_features:,} features, "
-            f"{dataset.n_labels:,} labels, {dataset.cardinality:.2f} of them relevant on average\n"
-            f"{', '.join(kind.upper() for kind in chosen)} with {members} members, {folds}-fold cross-validation"
-            + (f" {repeats} times" if repeats > 1 else ""),
-            highlight=False,
-        )
+        _announce(plan, dataset, members)
     where: dict[str, Any] = {"n_jobs": n_jobs, "cluster": cluster, "same_bits": same_bits}
-    execute(plan, folder, data={source.name: dataset}, as_json=as_json, **where)
+    execute(plan, folder, data={source.name: dataset}, as_json=as_json, details=details, **where)
+
+
+def _announce(plan: Plan, dataset: Dataset, members: int) -> None:
+    """Say what is going to be compared."""
+    name = escape(plan.datasets[0].name)
+    results.print(
+        f"[bold]{name}[/]: {dataset.n_instances:,} instances, {dataset.n_features:,} features, "
+        f"{dataset.n_labels:,} labels, {dataset.cardinality:.2f} of them relevant on average\n"
+        f"{listed([title(setting.name) for setting in plan.ensembles])} with {members} members, "
+        f"{plan.folds}-fold cross-validation" + (f" {plan.repeats} times" if plan.repeats > 1 else ""),
+        highlight=False,
+    )
 
 
 def _new_folder(name: str) -> Path:

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from comitia._compare import results_of
 from comitia.cli.screen import messages, print_json, print_line, results
-from comitia.cli.tables import recommendation_texts, tables
+from comitia.cli.tables import folded_command, recommendation_texts, tables
 from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
 from comitia.report import Results
@@ -39,6 +39,7 @@ def execute(
     data_home: Path | None = None,
     paper: Path | None = None,
     as_json: bool = False,
+    details: bool = False,
     **where: Any,
 ) -> None:
     """Run a plan, show what came out, and end with code 1 if any cell failed.
@@ -46,10 +47,10 @@ def execute(
     ``where`` it is run is told to `comitia.experiments.run_plan`: ``n_jobs``, ``cluster``, ``same_bits``.
     """
     with _stopped_in_a_sentence(folder):
-        _execute(plan, folder, paper, as_json, data=data, cells=cells, data_home=data_home, **where)
+        _execute(plan, folder, paper, as_json, details, data=data, cells=cells, data_home=data_home, **where)
 
 
-def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, **how: Any) -> None:
+def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, details: bool, **how: Any) -> None:
     command = shlex.join(["comitia", *sys.argv[1:]])
     with _progress() as on_progress:
         summary = run_plan(plan, folder, command=command, on_progress=on_progress, **how)
@@ -65,7 +66,7 @@ def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, **how:
     if as_json:
         print_json({**_facts(summary), "folder": str(folder), "report": str(page), **found.as_records()})
     else:
-        show(found)
+        show(found, details=details)
         _show_warnings(summary)
         _show_failures(summary)
         print_line(f"results: {folder}")
@@ -74,18 +75,26 @@ def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, **how:
         raise typer.Exit(1)
 
 
-def show(found: Results) -> None:
-    """Print the tables of results and what they recommend."""
-    for heading, beneath in tables(found, results):
-        results.print(f"[bold]{heading}[/]", highlight=False)
-        for table in beneath:
-            results.print(table)
-    results.print(legend(found.blocks), style="dim", highlight=False, markup=False)
+def show(found: Results, *, details: bool) -> None:
+    """Print what results recommend, in plain words and with what to do next; with details tables and tests as well."""
+    if details:
+        for heading, beneath in tables(found, results):
+            results.print(f"[bold]{heading}[/]", highlight=False)
+            for table in beneath:
+                results.print(table)
+        results.print(legend(found.blocks), style="dim", highlight=False, markup=False)
     results.print("\n[bold]Recommendation[/]")
-    for text, paste in recommendation_texts(found, results.width - 2):
-        results.print(Padding(text, (0, 0, 0, 2), expand=False), highlight=False)
-        # Not wrapped by the terminal's rules: what is copied from here is to run.
-        results.print(Text(indent(paste + "\n" * bool(paste), "  "), "cyan"), soft_wrap=True)
+    for one in found.recommendations:
+        for text in recommendation_texts(one, details=details):
+            results.print(Padding(text, (0, 0, 0, 2), expand=False), highlight=False)
+        for paste in filter(None, (folded_command(one.command, results.width - 2), one.python)):
+            # Not wrapped by the terminal's rules: what is copied from here is to run.
+            results.print(Text(indent(paste + "\n", "  "), "cyan"), soft_wrap=True)
+    abbreviations = {name: brief for one in found.recommendations for name, brief in one.abbreviations.items()}
+    for name, brief in abbreviations.items():
+        results.print(Text.assemble((f"{name}: ", "bold"), brief), style="dim", highlight=False)
+    if not details:
+        results.print("Tables, ranks and tests: --details, or the report.", style="dim", highlight=False)
 
 
 @contextmanager

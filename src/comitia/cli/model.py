@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
@@ -13,63 +15,66 @@ from rich.markup import escape
 
 import comitia
 from comitia import ComitiaError
-from comitia._labels import distinct_rows
+from comitia._baselines import BASELINES, constant_answers
 from comitia._names import printable
-from comitia.aggregation import AGGREGATIONS
 from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, loss_where_known, write
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.options import (
-    ENSEMBLE_HELP,
+    WAYS,
+    AbstainRate,
+    AggregationOption,
     AsJson,
+    AtLeast,
+    AtMost,
     Categories,
+    DataArgument,
     DataHome,
+    Ensemble,
+    ExpectedLoss,
     Features,
+    Force,
+    Guarantee,
     Ignore,
     Jobs,
+    Keep,
     Labels,
     LabelsIn,
+    LossOption,
+    Members,
     MissingValues,
+    ModelArgument,
+    NewData,
     Numbers,
+    OneColumn,
+    OtherAggregation,
+    OtherLoss,
+    OutOfBag,
+    OutputFile,
     Positive,
+    Probabilities,
     Seed,
     Separator,
     Text,
     column_options,
-    names,
+    one,
     split,
 )
 from comitia.cli.screen import messages, print_json
-from comitia.datasets import load_features
+from comitia.datasets import Dataset, load_features
 from comitia.datasets._text import STDIN
-from comitia.experiments import loss_of
-from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, TARGET_NAMES
+from comitia.experiments import CHOSEN_BY_OOB, loss_of
+from comitia.experiments._plan import TARGET_NAMES
 from comitia.measures import MEASURES
 from comitia.model_file import Model, save
-
-Output = Annotated[
-    Path, typer.Option("--output", "-o", help="File to write.", dir_okay=False, rich_help_panel="Output")
-]
-
-_LOSS_HELP = (
-    f"What predictions shall minimise: {', '.join(LOSS_NAMES)}; or a measure of a whole set: {', '.join(MEASURES)}."
-)
-_LIMITS = "Limits and doubt"
-
-_FORM = "Form of the answer"
-Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.", rich_help_panel="Output")]
+from comitia.report._plain import how_good
+from comitia.report._vocabulary import measure
+from comitia.report._words import capital
 
 
 def train(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="An ARFF, CSV, TSV, JSONL, Parquet or Excel file, - for standard input, or a name of "
-            "[cyan]comitia datasets[/].",
-            metavar="DATA",
-        ),
-    ],
-    output: Output,
+    data: DataArgument,
+    output: OutputFile,
     labels: Labels = None,
     labels_in: LabelsIn = None,
     separator: Separator = None,
@@ -80,20 +85,11 @@ def train(
     text: Text = None,
     numbers: Numbers = None,
     missing_values: MissingValues = None,
-    ensemble: Annotated[str, typer.Option(help=f"Of {ENSEMBLE_HELP}.")] = "ecc",
-    loss: Annotated[str, typer.Option(help=_LOSS_HELP)] = "hamming",
-    aggregation: Annotated[
-        str | None,
-        typer.Option(
-            help=f"How members decide: {', '.join(AGGREGATIONS)}; [cyan]oob[/] finds the best out of bag. "
-            "By default the paper's advice for the loss."
-        ),
-    ] = None,
-    oob: Annotated[
-        bool,
-        typer.Option("--oob", help="Keep what is out of bag: predict --abstain-rate and --guarantee need it."),
-    ] = False,
-    members: Annotated[int, typer.Option("--members", "-m", min=1, help="Number of members.")] = 50,
+    ensemble: Ensemble = "ecc",
+    loss: LossOption = "hamming",
+    aggregation: AggregationOption = None,
+    oob: OutOfBag = None,
+    members: Members = 50,
     seed: Seed = 0,
     n_jobs: Jobs = None,
     data_home: DataHome = None,
@@ -102,130 +98,128 @@ def train(
 ) -> None:
     """Fit an ensemble and keep it in a file, whose name ends in .skops.
 
+    What it is worth is told by what its members have not seen, beside answers that learn nothing.
+
     [bold]Examples[/]
 
     $ comitia train mine.csv --labels red,green,blue --loss f1 -o model.skops
     $ comitia train emotions --ensemble emodt --aggregation oob -o model.skops
     $ comitia train emotions --ensemble emodt --loss macro-f1 -o model.skops
     """
-    kind = _one("--ensemble", "ensemble", ensemble, comitia.ENSEMBLES)
-    target = _one("--loss", "loss", loss, TARGET_NAMES)
-    how = aggregation and _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
-    if how not in (None, CHOSEN_BY_OOB) and not comitia.ENSEMBLES[kind]().can_decide_by(how):
-        raise misuse("--aggregation", f"{how} needs trees: --ensemble emodt, not {kind}.")
-    source = data_source(
-        data,
-        labels,
-        labels_in=labels_in,
-        separator=separator,
-        positive=positive,
-        columns=column_options(features, ignore, categories, text, numbers, missing_values),
-    )
+    wished = {**_wished(ensemble, loss, aggregation), "n_estimators": members, "random_state": seed}
+    columns = column_options(features, ignore, categories, text, numbers, missing_values)
+    source = data_source(data, labels, labels_in=labels_in, separator=separator, positive=positive, columns=columns)
     _check_output(output, (".skops",), [Path(source.path)] if source.path else [], force)
     dataset = loaded(source, data_home)
     introduce(dataset)
-    wished = {
-        "n_estimators": members,
-        "loss": target,
-        "aggregation": how,
-        "oob_score": oob or how == CHOSEN_BY_OOB or target in MEASURES,
-        "random_state": seed,
-        "n_jobs": n_jobs or -1,
-    }
-    # A committee has members of its own, knows its out-of-bag losses, and chooses by them unless told otherwise.
-    takes = comitia.ENSEMBLES[kind]._get_param_names()
-    left_open = {"aggregation"} if how is None else set()
-    classifier = comitia.ENSEMBLES[kind](**{k: v for k, v in wished.items() if k in takes and k not in left_open})
-    with messages.status(f"fitting on {dataset.n_instances:,} instances ..."):
-        model = Model.fit(classifier, dataset)
+    model, judged, chosen = _trained(dataset, {**wished, "n_jobs": n_jobs or -1}, oob)
     save(model, output)
-    chosen = getattr(classifier, "oob_aggregation_", how)
-    judged = _judged(classifier, dataset.Y)
     if as_json:
         print_json({**_described(model), "aggregation": chosen, "out_of_bag": judged or None, "file": str(output)})
         return
-    by = f", decided by {chosen}" if chosen else ""
+    target = model.ensemble.loss
     typer.echo(
-        f"{kind} of {len(model.ensemble.members_)} members for {target}{by};"
-        f" {dataset.n_labels} labels, {dataset.n_features} features"
+        f"{wished['kind']} of {len(model.ensemble.members_)} members for {target}"
+        f"{f', decided by {chosen}' if chosen else ''}; {dataset.n_labels} labels, {dataset.n_features} features"
     )
-    if judged:
-        typer.echo(f"{target} loss out of bag: " + ", ".join(f"{name} {value:.4f}" for name, value in judged.items()))
+    for line in _worth(target, judged):
+        typer.echo(line)
     typer.echo(f"model: {printable(output)}")
+
+
+def _wished(ensemble: str, loss: str, aggregation: str | None) -> dict[str, Any]:
+    """The ensemble, the loss and the aggregation that were asked for, if they go together."""
+    kind = one("--ensemble", "ensemble", ensemble, comitia.ENSEMBLES)
+    how = aggregation and one("--aggregation", "aggregation", aggregation, WAYS)
+    if how not in (None, CHOSEN_BY_OOB) and not comitia.ENSEMBLES[kind]().can_decide_by(how):
+        raise misuse("--aggregation", f"{how} needs trees: --ensemble emodt, not {kind}.")
+    # Where nothing is said, an ensemble decides as it likes: a committee chooses out of bag.
+    decided = {} if how is None else {"aggregation": how}
+    return {"kind": kind, "loss": one("--loss", "loss", loss, TARGET_NAMES), **decided}
+
+
+def _trained(
+    dataset: Dataset, wished: Mapping[str, Any], oob: bool | None
+) -> tuple[Model, dict[str, float], str | None]:
+    """Fit a model; return it with its out-of-bag loss beside the baselines', and the aggregation in use."""
+    needed = wished.get("aggregation") == CHOSEN_BY_OOB or wished["loss"] in MEASURES
+    given = {**wished, "oob_score": needed or oob is not False}
+    made = comitia.ENSEMBLES[wished["kind"]]
+    # A committee has members of its own and knows its out-of-bag losses anyway.
+    takes = made._get_param_names()
+    classifier: Any = made(**{key: value for key, value in given.items() if key in takes})
+    with messages.status(f"fitting on {dataset.n_instances:,} instances ..."), warnings.catch_warnings():
+        if not needed:
+            warnings.filterwarnings("ignore", message=".*have no out-of-bag decision")
+        try:
+            model = Model.fit(classifier, dataset)
+        except ComitiaError:
+            if needed or oob:
+                raise
+            # A few instances leave nothing out of bag, and nobody has asked for it.
+            model = Model.fit(classifier.set_params(oob_score=False), dataset)
+    judged = _judged(classifier, dataset.Y)
+    told = needed or oob or classifier.aggregation == CHOSEN_BY_OOB
+    chosen = getattr(classifier, "oob_aggregation_", None) if told else wished.get("aggregation")
+    if "oob_score" in takes and not needed and not oob:
+        # It was only to be told: the file need not hold it.
+        classifier.set_params(oob_score=False)
+        vars(classifier).pop("_oob", None)
+    return model, judged, chosen
 
 
 def _judged(classifier: Any, Y: Any) -> dict[str, float]:
     """The out-of-bag loss beside that of answers which learn nothing; empty where nothing is out of bag."""
     if not hasattr(classifier, "_oob"):
         return {}
-    table, counts = distinct_rows(Y)[0], np.bincount(distinct_rows(Y)[1])
-    same = {
-        "no label at all": np.zeros_like(Y[0]),
-        "the most frequent set": table[counts.argmax()],
-        "each label's majority": (2 * Y.sum(axis=0, dtype=np.int64) > len(Y)).astype(np.int8),
+    known = {
+        BASELINES[name]: loss_of(classifier.loss, Y, np.tile(row, (len(Y), 1)))
+        for name, row in constant_answers(Y).items()
     }
-    baselines = {name: loss_of(classifier.loss, Y, np.tile(row, (len(Y), 1))) for name, row in same.items()}
-    return {"this model": classifier.oob_loss_, **baselines}
+    return {"this model": classifier.oob_loss_, **known}
+
+
+def _worth(loss: str, judged: Mapping[str, float]) -> list[str]:
+    """Say what a model is worth, in a reader's terms and as losses."""
+    if not judged:
+        return []
+    shown = measure(loss)
+    best = min(value for name, value in judged.items() if name != "this model")
+    name = next(name for name, value in judged.items() if value == best and name != "this model")
+    good, (baseline,) = how_good(shown, [shown.shown(judged["this model"]), shown.shown(best)])
+    learnt = "" if judged["this model"] < best else " Nothing was learnt that helps."
+    return [
+        f"{capital(good)}, of those that members had not seen; with {name} for every instance, which learns nothing, "
+        f"{baseline}.{learnt}",
+        f"{loss} loss out of bag: " + ", ".join(f"{name} {value:.4f}" for name, value in judged.items()),
+    ]
 
 
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            help="A file that [cyan]comitia train[/] has written.", metavar="MODEL", exists=True, dir_okay=False
-        ),
-    ],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="A file with the columns that it was trained on, or - for standard input.",
-            metavar="DATA",
-        ),
-    ],
-    output: Output,
-    loss: Annotated[
-        str | None, typer.Option(help="What predictions shall minimise, instead of the loss it was trained for.")
-    ] = None,
-    aggregation: Annotated[str | None, typer.Option(help="How members decide, instead of how they did.")] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns of DATA to write beside predictions; [cyan]all[/] of them.", rich_help_panel=_FORM),
-    ] = None,
-    one_column: Annotated[
-        bool, typer.Option("--labels-in-one-column", help="Write names of labels as a;b.", rich_help_panel=_FORM)
-    ] = False,
-    expected_loss: Annotated[
-        bool,
-        typer.Option("--expected-loss", help="Add what the model expects to lose in each row.", rich_help_panel=_FORM),
-    ] = False,
-    proba: Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")] = False,
-    at_least: Annotated[
-        int | None, typer.Option(min=0, help="Fewest labels of an instance.", rich_help_panel=_LIMITS)
-    ] = None,
-    at_most: Annotated[
-        int | None, typer.Option(min=0, help="Most labels of an instance.", rich_help_panel=_LIMITS)
-    ] = None,
-    abstain_rate: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Share of labels that may be left open.", rich_help_panel=_LIMITS),
-    ] = None,
-    guarantee: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Share of an instance's labels that shall not be denied: what is in doubt is left open.",
-            rich_help_panel=_LIMITS,
-        ),
-    ] = None,
+    model: ModelArgument,
+    data: NewData,
+    output: OutputFile,
+    loss: OtherLoss = None,
+    aggregation: OtherAggregation = None,
+    keep: Keep = None,
+    one_column: OneColumn = False,
+    expected_loss: ExpectedLoss = False,
+    proba: Probabilities = False,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
+    abstain_rate: AbstainRate = None,
+    guarantee: Guarantee = None,
+    labels_in: LabelsIn = None,
+    separator: Separator = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the labels of new instances and write them to a CSV or Parquet file, a column for each label.
 
-    Columns of DATA are found by their names; others, labels among them, are left alone.  The model file is opened
-    without running any code that it might hold.  In CSV, a label whose name begins with =, +, - or @ gets an apostrophe
-    in front, so that no spreadsheet takes it for a formula.  Cells of labels that are left open are empty.
+    Columns of DATA are found by their names; others are left alone.  Where the labels are among them, or in the column
+    that --labels-in names, the predictions are scored.  The model file is opened without running any code that it might
+    hold.  In CSV, a label whose name begins with =, +, - or @ gets an apostrophe in front, so that no spreadsheet takes
+    it for a formula.  Cells of labels that are left open are empty.
 
     [bold]Examples[/]
 
@@ -233,47 +227,53 @@ def predict(
     $ comitia predict model.skops new.csv --at-least 1 --at-most 3 -o labels.csv
     $ comitia predict model.skops new.csv --keep id --labels-in-one-column -o labels.csv
     """
-    import pandas as pd
-
-    if data != STDIN and not data.is_file():
-        what = f"file '{data}' is a directory." if data.is_dir() else f"file '{data}' does not exist."
-        raise misuse("DATA", what)
     limits = {name: value for name, value in (("at_least", at_least), ("at_most", at_most)) if value is not None}
     doubt = {name: value for name, value in (("rate", abstain_rate), ("guarantee", guarantee)) if value is not None}
-    _check_wishes(proba, limits, doubt)
-    if (proba or doubt) and one_column:
-        raise misuse("--labels-in-one-column", "holds whole answers; --proba and open labels have a column for each.")
+    _check_wishes(data, proba, one_column, limits, doubt)
     _check_output(output, (".csv", ".parquet"), [model, data], force)
-    opened = Model.open(model)
-    if opened.version != comitia.__version__:
-        fitted_by = escape(printable(opened.version))
-        messages.print(f"the model was fitted by comitia {fitted_by}; this is {comitia.__version__}", highlight=False)
+    opened = _opened(model, limits)
     _decide_otherwise(opened, loss, aggregation)
-    if limits:
-        opened.ensemble.set_params(constraints=replace(opened.ensemble.constraints or comitia.Constraints(), **limits))
     given = load_features(data)
     kept = kept_columns(given, split(keep or []))
     check_names(kept, opened.labels)
     inputs = opened.inputs(given)
     found = _answered(opened, inputs, proba, doubt)
-    answers = pd.DataFrame(found, columns=list(opened.labels))
-    if doubt:
-        answers = answers.astype("Int8").mask(answers < 0)
-    if one_column:
-        answers = pd.DataFrame({ONE_COLUMN: in_one_column(answers.to_numpy(), opened.labels)})
+    answers = _table(opened, found, bool(doubt), one_column)
     if expected_loss:
         answers[EXPECTED] = opened.ensemble.expected_loss(inputs)
-    write(pd.concat([kept, answers], axis=1) if keep else answers, output)
-    scored = None if proba or doubt else loss_where_known(opened, data, found)
+    write(kept.join(answers) if keep else answers, output)
+    scored = None if proba or doubt else loss_where_known(opened, data, found, labels_in, separator)
     if as_json:
         facts = {"instances": len(found), "probabilities": proba, "loss_here": scored, "file": str(output)}
         print_json({**_described(opened), **facts})
         return
-    what = "probabilities" if proba else "labels"
-    typer.echo(f"{what} of {len(found):,} instances: {printable(output)}", err=output == STDIN)
+    what, aside = "probabilities" if proba else "labels", output == STDIN
+    typer.echo(f"{what} of {len(found):,} instances: {printable(output)}", err=aside)
     if scored is not None:
-        target = opened.ensemble.loss
-        typer.echo(f"the labels are known there: {target} loss {scored:.4f}", err=output == STDIN)
+        shown = measure(opened.ensemble.loss)
+        good, _ = how_good(shown, [shown.shown(scored)])
+        typer.echo(f"the labels are known there: {opened.ensemble.loss} loss {scored:.4f}; {good}", err=aside)
+
+
+def _opened(path: Path, limits: Mapping[str, Any]) -> Model:
+    """Open a model, and let it keep the limits that were asked for."""
+    model = Model.open(path)
+    if model.version != comitia.__version__:
+        fitted_by = escape(printable(model.version))
+        messages.print(f"the model was fitted by comitia {fitted_by}; this is {comitia.__version__}", highlight=False)
+    if limits:
+        model.ensemble.set_params(constraints=replace(model.ensemble.constraints or comitia.Constraints(), **limits))
+    return model
+
+
+def _table(model: Model, found: Any, partial: bool, one_column: bool) -> Any:
+    """Predictions as they are written: a column for each label, open ones empty, or one column for all."""
+    import pandas as pd
+
+    if one_column:
+        return pd.DataFrame({ONE_COLUMN: in_one_column(found, model.labels)})
+    answers = pd.DataFrame(found, columns=list(model.labels))
+    return answers.astype("Int8").mask(answers < 0) if partial else answers
 
 
 def _answered(model: Model, inputs: Any, proba: bool, doubt: dict[str, Any]) -> Any:
@@ -285,9 +285,9 @@ def _answered(model: Model, inputs: Any, proba: bool, doubt: dict[str, Any]) -> 
 def _decide_otherwise(model: Model, loss: str | None, aggregation: str | None) -> None:
     """Let a fitted ensemble decide for another loss or in another way, which needs no refit."""
     if loss is not None:
-        model.ensemble.set_params(loss=_one("--loss", "loss", loss, TARGET_NAMES), aggregation=None)
+        model.ensemble.set_params(loss=one("--loss", "loss", loss, TARGET_NAMES), aggregation=None)
     if aggregation is not None:
-        how = _one("--aggregation", "aggregation", aggregation, (*AGGREGATIONS, CHOSEN_BY_OOB))
+        how = one("--aggregation", "aggregation", aggregation, WAYS)
         model.ensemble.set_params(aggregation=how)
     try:
         model.ensemble.decision()
@@ -295,8 +295,15 @@ def _decide_otherwise(model: Model, loss: str | None, aggregation: str | None) -
         raise misuse("--aggregation" if aggregation else "--loss", str(error)) from None
 
 
-def _check_wishes(proba: bool, limits: dict[str, Any], doubt: dict[str, Any]) -> None:
-    """Refuse wishes that cannot be had together."""
+def _check_wishes(
+    data: Path, proba: bool, one_column: bool, limits: Mapping[str, Any], doubt: Mapping[str, Any]
+) -> None:
+    """Refuse a file that is not there, and wishes that cannot be had together."""
+    if data != STDIN and not data.is_file():
+        what = f"file '{data}' is a directory." if data.is_dir() else f"file '{data}' does not exist."
+        raise misuse("DATA", what)
+    if (proba or doubt) and one_column:
+        raise misuse("--labels-in-one-column", "holds whole answers; --proba and open labels have a column for each.")
     if len(doubt) > 1:
         raise misuse("--guarantee", "leaves labels open by itself: give it or --abstain-rate, not both.")
     option = {"rate": "--abstain-rate", "guarantee": "--guarantee"}.get(next(iter(doubt), ""))
@@ -321,13 +328,6 @@ def _check_output(output: Path, endings: tuple[str, ...], inputs: list[Path], fo
     folder = next(folder for folder in output.absolute().parents if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise misuse("--output", f"{output} cannot be written: {folder} is no folder that can be written to.")
-
-
-def _one(option: str, kind: str, name: str, known: Any) -> str:
-    chosen = names(option, kind, name, list(known))
-    if len(chosen) > 1:
-        raise misuse(option, f"takes one {kind}; got {name!r}.")
-    return chosen[0]
 
 
 def _described(model: Model) -> dict[str, Any]:

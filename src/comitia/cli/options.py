@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +11,41 @@ import typer
 
 from comitia import ENSEMBLES
 from comitia._names import unknown
-from comitia._titles import LOSSES
+from comitia.aggregation import AGGREGATIONS
 from comitia.cli.errors import misuse
 from comitia.columns._numbers import NOTATIONS
+from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, TARGET_NAMES
+from comitia.measures import MEASURES
+from comitia.relevance import POOLS
+from comitia.report._vocabulary import named
+
+WAYS = (*AGGREGATIONS, CHOSEN_BY_OOB)
+"""How members can be asked to decide."""
+
+_OUTPUT, _WHAT, _FORM, _LIMITS = "Output", "What to compare", "Form of the answer", "Limits and doubt"
+
+ENSEMBLE_HELP = ", ".join(f"{name} ({ensemble.brief})" for name, ensemble in ENSEMBLES.items())
+"""What ensembles there are."""
+
+
+def _completed(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """Let a shell complete names of a list with commas."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, begun = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in known if name.startswith(begun.lower())]
+
+    return complete
+
+
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        help="An ARFF, CSV, TSV, JSONL, Parquet or Excel file, - for standard input, or a name of "
+        "[cyan]comitia datasets[/].",
+        metavar="DATA",
+    ),
+]
 
 DataHome = Annotated[
     Path | None,
@@ -96,10 +128,111 @@ Paper = Annotated[
         rich_help_panel="Output",
     ),
 ]
+Details = Annotated[bool, typer.Option("--details", help="Also show tables, ranks and tests.", rich_help_panel=_OUTPUT)]
+OutputFile = Annotated[
+    Path, typer.Option("--output", "-o", help="File to write.", dir_okay=False, rich_help_panel=_OUTPUT)
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.", rich_help_panel=_OUTPUT)]
+RunFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Folder for the results; a run that was stopped goes on there. By default a new one.",
+        rich_help_panel=_OUTPUT,
+        show_default="comitia-runs/compare-NAME-N",
+    ),
+]
 
+Ensembles = Annotated[
+    str, typer.Option(help=f"Of {ENSEMBLE_HELP}.", rich_help_panel=_WHAT, autocompletion=_completed(ENSEMBLES))
+]
+Losses = Annotated[
+    str,
+    typer.Option(help=f"Of {', '.join(TARGET_NAMES)}.", rich_help_panel=_WHAT, autocompletion=_completed(TARGET_NAMES)),
+]
+Aggregations = Annotated[
+    str, typer.Option(help=f"Of {', '.join(WAYS)}.", rich_help_panel=_WHAT, autocompletion=_completed(WAYS))
+]
+Pools = Annotated[str, typer.Option(help=f"How gmv and ctp pool members: {', '.join(POOLS)}.", rich_help_panel=_WHAT)]
+Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+Repeats = Annotated[int, typer.Option(min=1, help="How often to repeat it, with other folds.")]
+Stratified = Annotated[bool, typer.Option("--stratified", help="Keep the proportion of every label in every fold.")]
+Members = Annotated[int, typer.Option("--members", "-m", min=1, help="Members of an ensemble.")]
 
-ENSEMBLE_HELP = ", ".join(f"{name} ({ensemble.brief})" for name, ensemble in ENSEMBLES.items())
-"""What ensembles there are."""
+Ensemble = Annotated[str, typer.Option(help=f"Of {ENSEMBLE_HELP}.", autocompletion=_completed(ENSEMBLES))]
+LossOption = Annotated[
+    str,
+    typer.Option(
+        help=f"What predictions shall minimise: {', '.join(LOSS_NAMES)}; or a measure of a whole set: "
+        f"{', '.join(MEASURES)}.",
+        autocompletion=_completed(TARGET_NAMES),
+    ),
+]
+AggregationOption = Annotated[
+    str | None,
+    typer.Option(
+        help=f"How members decide: {', '.join(AGGREGATIONS)}; [cyan]oob[/] finds the best out of bag. "
+        "By default the paper's advice for the loss.",
+        autocompletion=_completed(WAYS),
+    ),
+]
+OutOfBag = Annotated[
+    bool | None,
+    typer.Option(
+        "--oob/--no-oob",
+        help="Keep what is out of bag: predict --abstain-rate and --guarantee need it. Without it, it is only "
+        "told; --no-oob does without, which is faster.",
+        show_default=False,
+    ),
+]
+
+ModelArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="A file that [cyan]comitia train[/] has written.", metavar="MODEL", exists=True, dir_okay=False
+    ),
+]
+NewData = Annotated[
+    Path,
+    typer.Argument(help="A file with the columns that it was trained on, or - for standard input.", metavar="DATA"),
+]
+OtherLoss = Annotated[
+    str | None,
+    typer.Option(
+        help="What predictions shall minimise, instead of the loss it was trained for.",
+        autocompletion=_completed(TARGET_NAMES),
+    ),
+]
+OtherAggregation = Annotated[
+    str | None, typer.Option(help="How members decide, instead of how they did.", autocompletion=_completed(WAYS))
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns of DATA to write beside predictions; [cyan]all[/] of them.", rich_help_panel=_FORM),
+]
+OneColumn = Annotated[
+    bool, typer.Option("--labels-in-one-column", help="Write names of labels as a;b.", rich_help_panel=_FORM)
+]
+ExpectedLoss = Annotated[
+    bool,
+    typer.Option("--expected-loss", help="Add what the model expects to lose in each row.", rich_help_panel=_FORM),
+]
+Probabilities = Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")]
+AtLeast = Annotated[int | None, typer.Option(min=0, help="Fewest labels of an instance.", rich_help_panel=_LIMITS)]
+AtMost = Annotated[int | None, typer.Option(min=0, help="Most labels of an instance.", rich_help_panel=_LIMITS)]
+AbstainRate = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Share of labels that may be left open.", rich_help_panel=_LIMITS)
+]
+Guarantee = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Share of an instance's labels that shall not be denied: what is in doubt is left open.",
+        rich_help_panel=_LIMITS,
+    ),
+]
 
 
 def split(texts: Iterable[str]) -> list[str]:
@@ -121,15 +254,19 @@ def names(option: str, kind: str, text: str, known: Collection[str]) -> tuple[st
         return tuple(known)
     if not chosen:
         raise misuse(option, f"names no {kind}. There are: {', '.join(known)}.")
-    spelt = {name.casefold(): name for name in known}
-    titles = {shown[0].casefold(): loss for loss, shown in LOSSES.items() if kind == "loss"}
-    found = []
-    for name in chosen:
-        small = titles.get(name.casefold(), name.casefold())
-        if name not in known and small not in spelt:
-            raise misuse(option, unknown(kind, name, known))
-        found.append(name if name in known else spelt[small])
+    found = [named(name, known) for name in chosen]
+    for name, given in zip(found, chosen, strict=True):
+        if name not in known:
+            raise misuse(option, unknown(kind, given, known))
     return tuple(dict.fromkeys(found))
+
+
+def one(option: str, kind: str, name: str, known: Collection[str]) -> str:
+    """Check a name, as `names` does, of which there may be only one."""
+    chosen = names(option, kind, name, list(known))
+    if len(chosen) > 1:
+        raise misuse(option, f"takes one {kind}; got {name!r}.")
+    return chosen[0]
 
 
 def column_options(

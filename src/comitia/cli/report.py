@@ -10,7 +10,7 @@ import typer
 from comitia._compare import read_run
 from comitia._files import write_text
 from comitia.cli.execution import show
-from comitia.cli.options import AsJson, Paper
+from comitia.cli.options import AsJson, Details, Paper
 from comitia.cli.screen import print_json, print_line
 
 
@@ -23,13 +23,14 @@ def report(
             help="Also write a page of results in Markdown to this file.", dir_okay=False, rich_help_panel="Output"
         ),
     ] = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the tables of a run again and write its report anew.
+    """Show again what a run found, and write its report anew.
 
     [bold]Examples[/]
 
-    $ comitia report comitia-runs/compare-mine-1
+    $ comitia report comitia-runs/compare-mine-1 --details
     $ comitia report comitia-runs/table2 --paper published/ --markdown table2.md
     """
     found = read_run(run, paper=paper)
@@ -41,7 +42,7 @@ def report(
         facts = {"plan": found.plan["name"], "cells": total, "finished": done, "failures": found.failures}
         print_json({**facts, "folder": str(run), "report": str(page), **found.as_records()})
         return
-    show(found)
+    show(found, details=details)
     if done < total:
         print_line(f"\n{done} of {total} cells are finished, {len(found.failures)} failed: this is a part of the plan.")
     print_line(f"\nreport: {page}")

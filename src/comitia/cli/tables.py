@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from comitia.report import Results
+from comitia.report import Recommendation, Results
 from comitia.report._blocks import Block
 from comitia.report._text import entry
 from comitia.report._vocabulary import in_order, title
@@ -45,11 +45,12 @@ def _table(beside: Sequence[Block]) -> Table:
     return table
 
 
-def recommendation_texts(found: Results, width: int) -> Iterator[tuple[Text, str]]:
-    """Write recommendations as people read them, each with the command or the code to paste."""
-    for one in found.recommendations:
-        text = Text.assemble((f"{one.measure.title}: ", "bold"), (f"{one.choice}. ", "bold green"), one.text)
-        yield text, folded_command(one.command, width) if one.command else one.code
+def recommendation_texts(one: Recommendation, *, details: bool) -> Iterator[Text]:
+    """Write a recommendation as people read it: in plain words, and with details the statistics behind them."""
+    plain = one.plain or one.text
+    yield Text.assemble((f"{one.measure.title}: ", "bold"), (f"use {one.choice}. ", "bold green"), plain)
+    if details and one.text != plain:
+        yield Text(one.text, "dim")
 
 
 def folded_command(command: str, width: int) -> str:
@@ -67,7 +68,7 @@ def folded_command(command: str, width: int) -> str:
             groups[-1] += f" {word}"
         else:
             groups.append(word)
-    lines = groups[:1]
+    lines = groups[:1]  # empty for an empty command
     for group in groups[1:]:
         if len(lines[-1]) + len(group) + 3 <= width:
             lines[-1] += f" {group}"

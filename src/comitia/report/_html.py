@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from base64 import b64encode
 from collections.abc import Mapping
 from importlib import resources
@@ -12,7 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from comitia.report._answers import Answer
+from comitia.report._beneath import beneath
 from comitia.report._interactive import figure_data
+from comitia.report._picture import picture
 from comitia.report._tables import ComparisonTable
 from comitia.report._vocabulary import measure, title
 from comitia.report._words import by_error, duration
@@ -35,7 +38,8 @@ def page(results: Results) -> str:
         summary(results),
         style=_source("page.css"),
         scripts=[_source("page.js"), _source("figures.js")],
-        plotly=Markup(get_plotlyjs().replace("</script", r"<\/script")),
+        # Packed, as the page would be twice as large; browsers unpack it in a moment.
+        plotly=b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode(),
     )
 
 
@@ -64,6 +68,10 @@ def summary(results: Results) -> dict[str, Any]:
         "title": results.title,
         "facts": results.facts,
         "cards": cards,
+        "alone": len(results.dataset_names) == 1,
+        "abbreviations": {name: text for one in results.recommendations for name, text in one.abbreviations.items()},
+        "picture": picture(results),
+        "beneath": beneath(results),
         "failures": by_error(results.failures),
         "tables": tables,
         "copies": copies,
@@ -97,9 +105,11 @@ def _cards(results: Results) -> list[dict[str, Any]]:
             {
                 "id": f"use-{number}-{place}",
                 "choice": one.choice,
-                "code": one.code,
+                "plain": one.plain,
+                "learnt": one.learnt,
+                "code": one.python,
                 "command": one.command,
-                "copies": {"code": f"{one.imports}\n\n{one.code}\n".lstrip(), "command": one.command},
+                "copies": {"code": f"{one.python}\n", "command": one.command},
             }
             for place, one in enumerate(one for one in results.recommendations if one.loss == loss)
         ]

@@ -66,7 +66,7 @@ _EXPLAINED = {
     "ptc-lw": "predict then combine, label-wise: each member chooses for the loss, for each label the majority wins",
     "ptc-mode": "predict then combine, mode: each member chooses for the loss, the most frequent set wins",
     "ptc-mbr": "predict then combine, minimum Bayes risk: the set that is best for the loss over the members' votes",
-    "oob": "out-of-bag choice: the way of deciding that did best on instances that members had not seen",
+    "oob": "the way of deciding that did best out of bag: on instances that members had not seen",
     "own": "what the classifier predicts by itself",
 }
 

@@ -199,9 +199,14 @@ function drawAll() {
   drawLabels(dataset);
 }
 
-function start() {
+async function unpacked(element) {
+  const bytes = Uint8Array.from(atob(element.textContent), sign => sign.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+async function start() {
   const library = document.createElement("script");
-  library.textContent = document.getElementById("plotly").textContent;
+  library.textContent = await unpacked(document.getElementById("plotly"));
   document.head.append(library);
   drawAll();
   for (const select of Object.values(choice)) select.addEventListener("change", drawAll);
