@@ -8,6 +8,7 @@ from comitia._labels import LabelArray, distinct_rows
 
 BASELINES = {
     "nothing": "no label at all",
+    "all": "every label",
     "frequent": "the most frequent set",
     "majority": "each label's majority",
 }
@@ -23,12 +24,14 @@ def constant_answers(Y: LabelArray) -> dict[str, LabelArray]:
     >>> for name, answer in constant_answers(Y).items():
     ...     print(BASELINES[name], answer)
     no label at all [0 0 0]
+    every label [1 1 1]
     the most frequent set [1 0 1]
     each label's majority [1 0 1]
     """
     sets, place = distinct_rows(Y)
     answers = {
         "nothing": np.zeros(Y.shape[1], dtype=np.int8),
+        "all": np.ones(Y.shape[1], dtype=np.int8),
         "frequent": sets[np.bincount(place).argmax()],
         "majority": (2 * Y.sum(axis=0, dtype=np.int64) > len(Y)).astype(np.int8),
     }

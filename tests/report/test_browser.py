@@ -6,6 +6,7 @@ import shutil
 
 import pandas as pd
 import pytest
+from sklearn.datasets import make_multilabel_classification
 
 pytestmark = pytest.mark.browser
 
@@ -155,8 +156,8 @@ def test_the_recommendation_is_copied_as_code_that_can_be_run(opened):
     opened.click("#use-0-0 button[data-copy=code]")
     opened.wait_for_selector("#use-0-0 .copy [role=status]:text-is('Copied as Python')")
     copied = opened.evaluate("navigator.clipboard.readText()").replace("\r\n", "\n")
-    assert copied.startswith("from comitia import EMODTClassifier\n\nEMODTClassifier(n_estimators=12")
-    exec(copied)
+    assert copied.startswith("from comitia import EMODTClassifier\nclassifier = EMODTClassifier(n_estimators=12")
+    exec(copied, dict(zip("XY", make_multilabel_classification(random_state=0), strict=True)))
 
 
 def test_copying_works_where_the_browser_lends_no_clipboard(opened):

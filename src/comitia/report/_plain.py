@@ -111,7 +111,7 @@ def _chance(rivals: Sequence[Rival], folds: int) -> list[str]:
     if beaten:
         largest = max(one.p_value or 0.0 for one in beaten)
         found.append(
-            f"it is better than {listed([names[one] for one in beaten])}, and not by chance ({p_text(largest)})"
+            f"it is better than {listed([names[one] for one in beaten])} by more than chance explains ({p_text(largest)})"
         )
     if open_:
         few = f"; {folds} folds tell little apart" if folds < 5 else ""
@@ -126,9 +126,10 @@ def _ensembles(rivals: Sequence[Rival], written: dict[Rival, str]) -> list[str]:
     alike = [f"{one.title} ({written[one]})" for one in rivals if not one.beaten]
     found = []
     if worse:
-        found.append(f"among the ensembles it is better than {listed(worse)}, and not by chance")
+        found.append(f"among the ensembles it is better than {listed(worse)} by more than chance explains")
     if alike:
-        found.append(f"{listed(alike)} may be as good: the difference could be chance")
+        differences = "the difference" if len(alike) == 1 else "the differences"
+        found.append(f"{differences} to {listed(alike)} could be chance: the choice among them is open")
     return found
 
 
