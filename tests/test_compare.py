@@ -103,6 +103,34 @@ def test_the_recommended_command_trains(joint_csv, tmp_path, monkeypatch):
     assert (tmp_path / "model.skops").is_file()
 
 
+def test_the_lines_of_python_run_as_they_stand(joint, joint_csv, of_arrays):
+    of_a_file = compare(joint_csv, labels=["y*"], **FEW)
+    for results, given in ((of_a_file, {}), (of_arrays, {"X": joint.X, "Y": joint.Y})):
+        for advice in results.recommendations:
+            assert len(advice.python.splitlines()) == 4
+            exec(advice.python, space := dict(given))
+            assert space["classifier"].predict(joint.X).shape == joint.Y.shape
+
+
+def test_names_are_taken_as_they_are_printed(joint, of_arrays):
+    printed = FEW | {"ensembles": ["EBR"], "losses": ["Subset 0/1 loss", "F1"]}
+    again = compare(joint.X, joint.Y, **printed)
+    assert values(again) == values(of_arrays)
+    assert (
+        again.recommendation("F1") == again.recommendation("f1") == again.recommendation("F1-measure", ensemble="EBR")
+    )
+    some = compare(joint.X, joint.Y, aggregations=["GMV", "PTC-mbr", "OOB choice"], **FEW)
+    assert set(some.rows.aggregation) == {"gmv", "ptc-mbr", "oob"}
+
+
+def test_noise_is_called_noise():
+    random = np.random.default_rng(0)
+    X, Y = random.normal(size=(150, 3)), (random.random((150, 3)) < 0.3).astype(int)
+    results = compare(X, Y, **FEW | {"folds": 5, "losses": ["hamming", "f1", "macro-f1"]})
+    assert [advice.learnt for advice in results.recommendations] == [False, False, False]
+    assert all("learnt" in advice.plain for advice in results.recommendations)
+
+
 def test_progress_is_told_to_who_asks(joint):
     seen = []
     compare(joint, **FEW | {"progress": seen.append})

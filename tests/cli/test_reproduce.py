@@ -93,8 +93,8 @@ def test_ensembles_that_saw_different_datasets_are_not_compared(joint_csv, tmp_p
         ended = comitia("reproduce", tmp_path / "plan.toml", *part)
         assert ended.code == 0
     assert "their numbers do not compare: EMODT on one; EBR on other." in ended.said
-    assert "F1-measure: EMODT with" in ended.said
-    assert "F1-measure: EBR with" in ended.said
+    assert "F1-measure: use EMODT with" in ended.said
+    assert "F1-measure: use EBR with" in ended.said
 
 
 def test_a_mistake_in_a_plan_is_told_with_its_file(plan_file, tmp_path):

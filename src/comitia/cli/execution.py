@@ -24,7 +24,7 @@ from comitia.cli.tables import folded_command, recommendation_texts, tables
 from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
 from comitia.report import Results
-from comitia.report._text import legend
+from comitia.report._text import apart, legend
 from comitia.report._words import by_error, duration
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -84,6 +84,8 @@ def show(found: Results, *, details: bool) -> None:
                 results.print(table)
         results.print(legend(found.blocks), style="dim", highlight=False, markup=False)
     results.print("\n[bold]Recommendation[/]")
+    if not details and (note := apart(found.blocks)):
+        results.print(Padding(Text(note), (0, 0, 0, 2), expand=False), highlight=False)
     for one in found.recommendations:
         for text in recommendation_texts(one, details=details):
             results.print(Padding(text, (0, 0, 0, 2), expand=False), highlight=False)

@@ -5,5 +5,6 @@ from comitia.report._digits import SevenSegments
 from comitia.report._paper import read_paper
 from comitia.report._recommendation import Recommendation, Setting
 from comitia.report._results import Results
+from comitia.report._rivals import Rival
 
-__all__ = ["Answer", "Recommendation", "Results", "Setting", "SevenSegments", "read_paper"]
+__all__ = ["Answer", "Recommendation", "Results", "Rival", "Setting", "SevenSegments", "read_paper"]

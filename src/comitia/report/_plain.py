@@ -110,9 +110,8 @@ def _chance(rivals: Sequence[Rival], folds: int) -> list[str]:
     found = []
     if beaten:
         largest = max(one.p_value or 0.0 for one in beaten)
-        found.append(
-            f"it is better than {listed([names[one] for one in beaten])} by more than chance explains ({p_text(largest)})"
-        )
+        than = listed([names[one] for one in beaten])
+        found.append(f"it is better than {than} by more than chance explains ({p_text(largest)})")
     if open_:
         few = f"; {folds} folds tell little apart" if folds < 5 else ""
         least = min(one.p_value or 0.0 for one in open_)

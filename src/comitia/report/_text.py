@@ -56,8 +56,13 @@ def legend(blocks: Sequence[Block]) -> str:
     several = any(len(block.datasets) > 1 for block in blocks) or len({block.datasets for block in blocks}) > 1
     text = "Mean over the datasets, average rank" if several else "Mean ± standard error over the folds, rank"
     text += ", difference to the paper's mean." if any(block.paper is not None for block in blocks) else "."
+    return f"{text} {apart(blocks)}".rstrip()
+
+
+def apart(blocks: Sequence[Block]) -> str:
+    """Say which ensembles do not compare because they were run on different datasets; empty where all do."""
     covered = {block.ensemble: block.datasets for block in blocks}
-    if len(set(covered.values())) > 1:
-        parts = "; ".join(f"{title(name)} on {', '.join(datasets)}" for name, datasets in covered.items())
-        text += f" The ensembles were run on different datasets, and their numbers do not compare: {parts}."
-    return text
+    if len(set(covered.values())) < 2:
+        return ""
+    parts = "; ".join(f"{title(name)} on {', '.join(datasets)}" for name, datasets in covered.items())
+    return f"The ensembles were run on different datasets, and their numbers do not compare: {parts}."
