@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -255,6 +256,7 @@ def test_light_and_dark_follow_the_system_and_the_button(opened):
 
 
 def test_everything_that_acts_can_be_reached_and_has_a_name(opened):
+    opened.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
     unnamed = opened.eval_on_selector_all(
         "button, select, input, a, summary, [role=region]",
         """all => all.filter(one => !one.closest('.plot')).filter(one => one.tabIndex < 0 ||
@@ -273,11 +275,24 @@ def test_on_a_narrow_screen_nothing_sticks_out(opened, width):
     opened.set_viewport_size({"width": width, "height": 900})
     opened.reload()
     opened.wait_for_selector(DRAWN, state="attached")
+    opened.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     edges = opened.eval_on_selector_all(".main-svg", "all => all.map(one => one.getBoundingClientRect().right)")
     assert len(edges) > 4
     assert max(edges) <= width
     opened.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_one_dataset_uses_the_width_of_the_page(browser, run, tmp_path):
+    alone = replace(run, rows=run.rows[run.rows.dataset == "weather"], digits=None)
+    (tmp_path / "report.html").write_text(alone.html())
+    tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    tab.goto((tmp_path / "report.html").as_uri())
+    for part in ("#answer .cards", "#picture .panels", "#tables .tables"):
+        edges = tab.eval_on_selector_all(f"{part} > *", "all => all.map(one => one.getBoundingClientRect().toJSON())")
+        assert len({edge["top"] for edge in edges}) == 1  # beside each other
+        assert max(edge["right"] for edge in edges) - min(edge["left"] for edge in edges) > 0.95 * 1440
+    tab.close()
 
 
 def test_printing_shows_everything_dark_on_light_and_no_controls(opened):

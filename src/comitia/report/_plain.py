@@ -35,7 +35,7 @@ class Terms:
         if not self.counts:
             return [f"{value:.1f} %" for value in told], ""
         apart = len({round(value, 1) for value in told})
-        base = 100 if len({round(value) for value in told}) == apart and min(told) >= 1 else 1000
+        base = 100 if len({round(value) for value in told}) == apart and told[0] >= 10 else 1000
         return [f"{value * base / 100:,.0f}" for value in told], f"{base:,}"
 
 

@@ -62,7 +62,7 @@ _EXPLAINED = {
     "gmv": "graded majority vote: the members' probabilities are averaged and cut at one half; the usual vote",
     "bmv": "binary majority vote: each member cuts at one half, and for each label the majority wins",
     "ctp": "combine then predict: probabilities are averaged, then the set is chosen that is best for the loss",
-    "ctp-joint": "as CTP, with probabilities of whole sets instead of single labels",
+    "ctp-joint": "combine then predict, with probabilities of whole sets of labels instead of single ones",
     "ptc-lw": "predict then combine, label-wise: each member chooses for the loss, for each label the majority wins",
     "ptc-mode": "predict then combine, mode: each member chooses for the loss, the most frequent set wins",
     "ptc-mbr": "predict then combine, minimum Bayes risk: the set that is best for the loss over the members' votes",
