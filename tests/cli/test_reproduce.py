@@ -141,3 +141,30 @@ def test_plans_of_one_name_in_different_folders_have_folders_of_their_own(tmp_pa
     assert len(set(folders)) == 2
     assert all(folder.name.startswith("study-") for folder in folders)
     assert str(_default_folder("table2")) == "comitia-runs/table2"
+
+
+def test_code_that_a_plan_names_is_run_with_trust_only(joint_csv, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'name = "mine"\nfolds = 2\naggregations = ["gmv", "ctp"]\n'
+        'losses = [{function = "tests.experiments.own_code.urgent"}, {kind = "f1", name = "f2", beta = 2}]\n'
+        f'[[datasets]]\nname = "joint"\npath = "{joint_csv.as_posix()}"\nlabels = ["y*"]\n'
+        '[[ensembles]]\nkind = "bagging"\nn_estimators = 2\n'
+        'estimator = {class = "tests.experiments.own_code.Stump"}\n'
+    )
+    command = ("reproduce", tmp_path / "mine.toml", "-o", tmp_path / "run", "-j", "1")
+    refused = comitia(*command)
+    assert refused.code != 0
+    assert "own_code.urgent would be imported, which runs code" in refused.said
+    done = comitia(*command, "--trust")
+    assert done.code == 0
+    assert "MultilabelBaggingClassifier(n_estimators=2, estimator=Stump(), loss=" in done.out
+    assert comitia("report", tmp_path / "run").code == 0
+
+
+def test_compare_takes_parameters_and_paths_in_its_lists(joint_csv, tmp_path):
+    own = "tests.experiments.own_code"
+    lists = ("--losses", f"hamming,f1(beta=2),{own}.urgent", "--ensembles", f"bagging(estimator={own}.Stump(depth=2))")
+    command = ("compare", joint_csv, "-l", "y*", *lists, "--folds", "2", "-m", "2", "-j", "1", "-o", tmp_path / "run")
+    assert "--trust" in comitia(*command).said
+    done = comitia(*command, "--json", "--trust")
+    assert {one["loss"] for one in done.json["recommendations"]} == {"hamming", "f1(beta=2)", "urgent"}

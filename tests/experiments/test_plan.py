@@ -110,7 +110,7 @@ def test_a_default_written_out_is_the_same_plan():
         ("repeats = 0\n" + MINIMAL, "repeats is 0: expected 1 or more"),
         ('losses = ["haming"]\n' + MINIMAL, "unknown loss 'haming': did you mean 'hamming'?"),
         ("losses = []\n" + MINIMAL, "there is no loss"),
-        ("losses = [1]\n" + MINIMAL, "losses, entry 1 is 1: expected text"),
+        ("losses = [1]\n" + MINIMAL, "losses, entry 1: expected a name or a table"),
         ('losses = "f1"\n' + MINIMAL, "losses is 'f1': expected a list"),
         ('aggregations = ["ptc"]\n' + MINIMAL, "unknown aggregation 'ptc'"),
         ('pools = ["average"]\n' + MINIMAL, "unknown pool 'average'"),

@@ -12,9 +12,11 @@ from comitia._compare.data import Compared, compared_data
 from comitia._compare.gather import results_of
 from comitia._errors import ComitiaError
 from comitia.aggregation import AGGREGATIONS
-from comitia.ensembles import ENSEMBLES
-from comitia.experiments import EnsembleSetting, Plan, Progress, run_plan
+from comitia.experiments import EnsembleSetting, LossSetting, Plan, Progress, run_plan
+from comitia.experiments._calls import is_call, read_call
+from comitia.experiments._imports import check_trust
 from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES
+from comitia.experiments._settings import KINDS
 from comitia.report import Results
 from comitia.report._vocabulary import named
 from comitia.report._write import write_results
@@ -30,7 +32,7 @@ def compare(
     Y: Any = None,
     *,
     ensembles: Sequence[str | tuple[str, Any]] | None = None,
-    losses: Sequence[str] = LOSSES,
+    losses: Sequence[Any] = LOSSES,
     aggregations: Sequence[str] | None = None,
     pools: Sequence[str] = ("mean",),
     members: int = MEMBERS,
@@ -45,6 +47,7 @@ def compare(
     labels: Sequence[str] | None = None,
     cluster: Any = None,
     same_bits: bool = False,
+    trust: bool = False,
 ) -> Results:
     """Find out which ensemble and which aggregation to use for which loss.
 
@@ -62,9 +65,12 @@ def compare(
         Names of `comitia.ENSEMBLES`, also as they are printed, and classifiers under names of one's own: ensembles of
         this library, and any multilabel classifier of scikit-learn's kind.  Such a classifier is scored with what it
         predicts by itself (aggregation ``"own"``), and with the decisions that its probabilities allow for the loss.
-        By default ``("emodt", "ecc", "ebr")``.
-    losses : sequence of str, default=("hamming", "subset01", "f1")
-        Names of `comitia.LOSSES`, and of `comitia.MEASURES`: the value of a whole test fold is then compared.
+        By default ``("emodt", "ecc", "ebr")``.  A name may come with parameters, and a class by its import path, as
+        calls: ``"ecc(n_estimators=10)"``, ``"bagging(estimator=package.Class(depth=3))"``, ``"package.Class"``.
+    losses : sequence of str, Loss, Measure, callable or (str, loss), default=("hamming", "subset01", "f1")
+        Names of `comitia.LOSSES`, and of `comitia.MEASURES`: the value of a whole test fold is then compared.  Names
+        with parameters, ``"f1(beta=2)"``; one's own by import path, ``"package.cost"``; losses as objects, and
+        functions of (truth, labeling), also under names of one's own.
     aggregations : sequence of str, optional
         Names of `comitia.AGGREGATIONS`, or ``"oob"`` for the choice out of bag; all by default.
     pools : sequence of str, default=("mean",)
@@ -95,6 +101,8 @@ def compare(
         client, or ``"ray"`` or ``"ray://…"``.  The results are the same.
     same_bits : bool, default=False
         Whether to refuse a cluster whose machines round differently, instead of noting it.
+    trust : bool, default=False
+        Consent to import what is named by its import path: importing is running code.
 
     Returns
     -------
@@ -127,6 +135,7 @@ def compare(
         repeats=repeats,
         stratified=stratified,
         random_state=random_state,
+        trust=trust,
     )
     with _shown(progress) as on_progress:
         summary = run_plan(
@@ -151,7 +160,7 @@ def comparison(
     data: Compared,
     *,
     ensembles: Sequence[str | tuple[str, Any]] | None = None,
-    losses: Sequence[str] = LOSSES,
+    losses: Sequence[Any] = LOSSES,
     aggregations: Sequence[str] | None = None,
     pools: Sequence[str] = ("mean",),
     members: int = MEMBERS,
@@ -159,17 +168,21 @@ def comparison(
     repeats: int = 1,
     stratified: bool = False,
     random_state: int = 0,
+    trust: bool = False,
 ) -> Plan:
     """Make the plan of a comparison; the parameters are those of `compare`."""
     if folds > data.dataset.n_instances:
         raise ComitiaError(f"{folds} folds need as many instances; {data.source.name} has {data.dataset.n_instances}")
+    chosen = ENSEMBLE_NAMES if ensembles is None else ensembles
+    called = [read_call(one) for one in (*chosen, *losses) if isinstance(one, str) and is_call(one)]
+    check_trust(called, trust)
     ways = (*AGGREGATIONS, CHOSEN_BY_OOB)
     return Plan(
         name=f"compare {data.source.name}",
         datasets=(data.source,),
-        ensembles=tuple(_setting(given, members) for given in (ENSEMBLE_NAMES if ensembles is None else ensembles)),
-        losses=_named(losses, TARGET_NAMES),
-        aggregations=ways if aggregations is None else _named(aggregations, ways),
+        ensembles=tuple(_setting(given, members) for given in chosen),
+        losses=tuple(_loss(given) for given in losses),
+        aggregations=ways if aggregations is None else tuple(_named(name, ways) for name in aggregations),
         pools=tuple(pools),
         folds=folds,
         repeats=repeats,
@@ -178,19 +191,39 @@ def comparison(
     )
 
 
-def _named(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    return tuple(named(name, known) if isinstance(name, str) else name for name in given)
+def _named(name: Any, known: Sequence[str]) -> Any:
+    return named(name, known) if isinstance(name, str) else name
 
 
 def _setting(given: Any, members: int) -> EnsembleSetting:
+    if isinstance(given, EnsembleSetting):
+        return given
     if isinstance(given, str):
-        given = named(given, ENSEMBLES)
-        takes_members = given not in ENSEMBLES or "n_estimators" in ENSEMBLES[given]().get_params(deep=False)
-        return EnsembleSetting(given, {"n_estimators": members} if takes_members else {})
+        kind, parameters = _taken_apart(_named(given, tuple(KINDS)))
+        if kind not in KINDS or "n_estimators" in KINDS[kind]._get_param_names():
+            parameters = {**({} if "." in kind else {"n_estimators": members}), **parameters}
+        return EnsembleSetting(kind, parameters, given if is_call(given) and "(" in given else "")
     if isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], str):
         name, estimator = given
         return EnsembleSetting(name=name, estimator=estimator)
     raise ComitiaError(f"ensembles must hold names and (name, classifier) pairs; got {given!r}.")
+
+
+def _loss(given: Any) -> str | LossSetting:
+    if isinstance(given, LossSetting):
+        return given
+    if isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], str):
+        name, loss = given
+        return LossSetting(*_taken_apart(loss), name) if isinstance(loss, str) else LossSetting(loss=loss, name=name)
+    if isinstance(given, str):
+        return LossSetting(*_taken_apart(given)) if is_call(given) else named(given, TARGET_NAMES)
+    return LossSetting(loss=given)
+
+
+def _taken_apart(text: str) -> tuple[str, dict[str, Any]]:
+    """Kind, or import path, and parameters of what may be written as a call."""
+    table = read_call(text)
+    return table.pop("class", None) or table.pop("kind"), table
 
 
 @contextmanager

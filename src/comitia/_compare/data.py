@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from comitia._labels import LabelArray, check_labels
 from comitia._names import unknown
 from comitia.datasets import Dataset, list_datasets, load_features
 from comitia.datasets._arff import stem
+from comitia.datasets._labels import is_pattern, matching
 from comitia.datasets._text import STDIN
 from comitia.experiments import DataSource
 from comitia.experiments._plan import EXAMPLES
@@ -79,7 +79,7 @@ def named_source(data: str | Path, labels: Sequence[str] | None = None) -> DataS
         if labels is None:
             return DataSource(stem(path), str(path))
         wanted = list(labels)
-        if any(set("*?[") & set(name) for name in wanted):
+        if any(map(is_pattern, wanted)):
             wanted = matching(list(load_features(path).feature_names), wanted, str(path))
         return DataSource(stem(path), str(path), tuple(wanted))
     known = [*EXAMPLES, *(entry.name for entry in list_datasets())]
@@ -89,23 +89,6 @@ def named_source(data: str | Path, labels: Sequence[str] | None = None) -> DataS
     if labels is not None:
         raise ComitiaError(f"labels must be left out for {data}, which knows its labels; got {list(labels)}.")
     return DataSource(str(data))
-
-
-def matching(columns: Sequence[str], wanted: Sequence[str], where: str) -> list[str]:
-    """Write out the patterns among names of columns.
-
-    Examples
-    --------
-    >>> matching(["x", "tag_a", "tag_b"], ["tag_*"], "mine.csv")
-    ['tag_a', 'tag_b']
-    """
-    found: list[str] = []
-    for name in wanted:
-        matches = [name] if name in columns else [column for column in columns if fnmatchcase(column, name)]
-        if not matches:
-            raise ComitiaError(f"no column of {where} is like {name!r}. It has: {', '.join(columns[:12])} ...")
-        found += matches
-    return list(dict.fromkeys(found))
 
 
 def source_arguments(source: DataSource) -> tuple[str, ...]:
@@ -122,7 +105,7 @@ def source_arguments(source: DataSource) -> tuple[str, ...]:
         known = source.name in (*EXAMPLES, *(entry.name for entry in list_datasets()))
         return (source.name, *_options(source.settings())) if known else ()
     labels = {} if source.labels is None else {"labels": source.labels}
-    return (source.path, *_options({**labels, **source.settings()}))
+    return (str(source.location), *_options({**labels, **source.settings()}))
 
 
 def source_expression(source: DataSource) -> str:

@@ -16,17 +16,16 @@ from sklearn.base import BaseEstimator
 from comitia._compare.data import source_arguments, source_expression
 from comitia._compare.details import baseline_rows, summed
 from comitia._errors import ComitiaError
-from comitia.ensembles import ENSEMBLES
 from comitia.experiments import EnsembleSetting, Plan, Store, write_plan
+from comitia.experiments._calls import spelt
+from comitia.experiments._imports import Absent, paths_in
+from comitia.experiments._settings import FOLLOWS, KINDS
 from comitia.report import Results, Setting, SevenSegments, read_paper
 
 if TYPE_CHECKING:
     from comitia.experiments import Memory
 
 _TITLES = {"table2": "Table 2 of the paper, run again", "figure2": "Figure 2 of the paper, run again"}
-_FOLLOWS = {"loss", "aggregation", "random_state", "n_jobs", "verbose", "warm_start", "oob_score"}
-"""Parameters of ensembles that follow from the plan."""
-
 _DISPLAYED_DIGITS = 10
 
 
@@ -100,22 +99,28 @@ def setting(given: EnsembleSetting) -> Setting | None:
     """
     if given.choose:
         return None
-    if given.estimator is None:
-        arguments = {name: source_text(value) for name, value in given.parameters.items()}
-        if isinstance(given.parameters.get("estimator"), Mapping):
-            inner = ", ".join(f"{name}={value!r}" for name, value in given.parameters["estimator"].items())
-            arguments["estimator"] = f"LogisticRegression({inner})"
+    if given.kind:
+        # As the plan has it, and nothing imported: reports are made of plans that nobody has consented to run.
+        if given.kind not in KINDS and isinstance(given.estimator, Absent):
+            return None
+        table = given.in_classes()
+        arguments = {name: source_text(value) for name, value in table.items() if name != "class"}
         options = None
-        if set(arguments) <= {"n_estimators"}:
+        if given.kind in KINDS and set(arguments) <= {"n_estimators"}:
             members = arguments.get("n_estimators")
             options = ["--ensemble", given.kind, *(() if members is None else ("--members", members))]
-        kind = ENSEMBLES[given.kind]
-        return Setting(kind.__name__, arguments, _imports(given.build()), options=options)
+        objects = [value for value in table.values() if isinstance(value, BaseEstimator)]
+        statements = [
+            f"from {module} import {name}" for module, _, name in (p.rpartition(".") for p in paths_in(table))
+        ]
+        statements += [line for one in objects for line in _imports(one)]
+        head, ours = table["class"].rpartition(".")[2], given.kind in KINDS or not given.foreign
+        return Setting(head, arguments, list(dict.fromkeys(statements)), ours, options=options)
     if not isinstance(given.estimator, BaseEstimator):
         return None
     return Setting(
         type(given.estimator).__name__,
-        _changed(given.estimator, () if given.foreign else _FOLLOWS),
+        _changed(given.estimator, () if given.foreign else FOLLOWS),
         _imports(given.estimator),
         not given.foreign,
     )
@@ -123,7 +128,7 @@ def setting(given: EnsembleSetting) -> Setting | None:
 
 def source_text(value: Any) -> str:
     """Write a parameter as Python does, an estimator on one line."""
-    text = value.__repr__(N_CHAR_MAX=10**6) if isinstance(value, BaseEstimator) else repr(value)
+    text = value.__repr__(N_CHAR_MAX=10**6) if isinstance(value, BaseEstimator) else spelt(value)
     return re.sub(r"\n\s*", " ", text)
 
 

@@ -42,6 +42,7 @@ from comitia.cli.options import (
     Separator,
     Stratified,
     Text,
+    Trust,
     column_options,
     names,
 )
@@ -80,6 +81,7 @@ def compare(
     n_jobs: Jobs = None,
     cluster: Cluster = None,
     same_bits: SameBits = False,
+    trust: Trust = False,
     data_home: DataHome = None,
     output: RunFolder = None,
     details: Details = False,
@@ -96,10 +98,11 @@ def compare(
     $ comitia compare
     $ comitia compare mine.csv --labels red,green,blue
     $ comitia compare emotions --losses f1 --ensembles ecc,ebr --folds 10 --details
+    $ comitia compare mine.csv -l 'tag_*' --losses 'f1(beta=2)' --ensembles 'ecc,lightgbm.LGBMClassifier' --trust
     """
     what: dict[str, Any] = {
-        "ensembles": names("--ensembles", "ensemble", ensembles, comitia.ENSEMBLES),
-        "losses": names("--losses", "loss", losses, TARGET_NAMES),
+        "ensembles": names("--ensembles", "ensemble", ensembles, comitia.ENSEMBLES, calls=True),
+        "losses": names("--losses", "loss", losses, TARGET_NAMES, calls=True),
         "aggregations": names("--aggregations", "aggregation", aggregations, WAYS),
         "pools": names("--pools", "pool", pools, POOLS),
     }
@@ -115,6 +118,7 @@ def compare(
         "repeats": repeats,
         "stratified": stratified,
         "random_state": seed,
+        "trust": trust,
     }
     plan = comparison(Compared(source, dataset), **what, **how)
     folder = output if output is not None else _new_folder(source.name)

@@ -14,6 +14,7 @@ from comitia._names import unknown
 from comitia.aggregation import AGGREGATIONS
 from comitia.cli.errors import misuse
 from comitia.columns._numbers import NOTATIONS
+from comitia.experiments._calls import is_call, split_calls
 from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, TARGET_NAMES
 from comitia.measures import MEASURES
 from comitia.relevance import POOLS
@@ -115,6 +116,10 @@ Cluster = Annotated[
         help="Compute on a cluster: a Dask scheduler's address ([cyan]tcp://…[/]) or file, [cyan]ray[/] or "
         "[cyan]ray://…[/]. It changes no result.",
     ),
+]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Import the classes and functions of others that are named. Importing runs code."),
 ]
 SameBits = Annotated[bool, typer.Option("--same-bits", help="Refuse a cluster whose machines round differently.")]
 Seed = Annotated[int, typer.Option(help="Seed of all that is drawn at random.")]
@@ -247,16 +252,19 @@ def split(texts: Iterable[str]) -> list[str]:
     return [name.strip() for row in rows for name in row if name.strip()]
 
 
-def names(option: str, kind: str, text: str, known: Collection[str]) -> tuple[str, ...]:
-    """Check a list of names, in small or capital letters or as they are printed; ``all`` is all of them."""
-    chosen = split([text])
+def names(option: str, kind: str, text: str, known: Collection[str], calls: bool = False) -> tuple[str, ...]:
+    """Check a list of names, in small or capital letters or as they are printed; ``all`` is all of them.
+
+    With ``calls`` names may have parameters, and import paths stand as they are.
+    """
+    chosen = split_calls(text) if calls and "(" in text else split([text])
     if chosen == ["all"]:
         return tuple(known)
     if not chosen:
         raise misuse(option, f"names no {kind}. There are: {', '.join(known)}.")
-    found = [named(name, known) for name in chosen]
+    found = [name if calls and is_call(name) else named(name, known) for name in chosen]
     for name, given in zip(found, chosen, strict=True):
-        if name not in known:
+        if name not in known and not (calls and is_call(name)):
             raise misuse(option, unknown(kind, given, known))
     return tuple(dict.fromkeys(found))
 

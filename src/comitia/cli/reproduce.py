@@ -13,7 +13,7 @@ from comitia import ComitiaError
 from comitia._compare import published_file
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
-from comitia.cli.options import AsJson, Cluster, DataHome, Details, Jobs, Paper, SameBits, names
+from comitia.cli.options import AsJson, Cluster, DataHome, Details, Jobs, Paper, SameBits, Trust, names
 from comitia.cli.screen import results
 from comitia.experiments import Plan, PlanError, read_plan
 
@@ -36,6 +36,7 @@ def reproduce(
     n_jobs: Jobs = None,
     cluster: Cluster = None,
     same_bits: SameBits = False,
+    trust: Trust = False,
     data_home: DataHome = None,
     paper: Paper = None,
     output: Annotated[
@@ -65,7 +66,7 @@ def reproduce(
     $ comitia reproduce table2 --paper published/
     $ comitia reproduce comitia-runs/compare-mine-1/plan.toml --output again
     """
-    chosen = _read(plan)
+    chosen = _read(plan, trust)
     cells = chosen.select(
         datasets=_some("--datasets", "dataset", datasets, [source.name for source in chosen.datasets]),
         ensembles=_some("--ensembles", "ensemble", ensembles, [setting.name for setting in chosen.ensembles]),
@@ -94,9 +95,9 @@ def _default_folder(plan: str) -> Path:
     return runs / f"{path.stem}-{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
 
 
-def _read(plan: str) -> Plan:
+def _read(plan: str, trust: bool) -> Plan:
     try:
-        return read_plan(plan)
+        return read_plan(plan, trust=trust)
     except PlanError as error:
         if Path(plan).is_file():
             raise

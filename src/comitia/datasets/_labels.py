@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,28 @@ def label_notes(Y: LabelArray, names: Sequence[str], few: int = 10) -> tuple[str
             verb = verb if len(found) == 1 else verb.replace("holds", "hold")
             notes.append(f"{len(found)} label{'' if len(found) == 1 else 's'} {verb}: {shown}{more}.")
     return tuple(notes)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name may stand for several columns."""
+    return bool(set("*?[") & set(name))
+
+
+def matching(columns: Sequence[str], wanted: Sequence[str], where: str) -> list[str]:
+    """Write out the patterns among names of columns.
+
+    Examples
+    --------
+    >>> matching(["x", "tag_a", "tag_b"], ["tag_*"], "mine.csv")
+    ['tag_a', 'tag_b']
+    """
+    found: list[str] = []
+    for name in wanted:
+        matches = [name] if name in columns else [column for column in columns if fnmatchcase(column, name)]
+        if not matches:
+            raise ComitiaError(f"no column of {where} is like {name!r}. It has: {', '.join(columns[:12])} ...")
+        found += matches
+    return list(dict.fromkeys(found))
 
 
 def label_column(path: Path, name: str, column: Any, positive: str | None) -> tuple[LabelArray, str | None]:

@@ -32,6 +32,9 @@ class JudgedEnsemble(MultilabelEnsemble):
     # Whether decisions are judged out of bag; in a committee only beliefs are, and it judges the decisions itself.
     _judges_decisions = True
 
+    # Losses that are judged besides those with a name and the one in use: an experiment asks for many at once.
+    _also_judged: tuple[Loss | Measure, ...] = ()
+
     def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
         if self.aggregation != "oob":
             return super()._way(loss)

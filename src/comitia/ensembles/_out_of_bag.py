@@ -58,8 +58,9 @@ class OutOfBag:
         losses: dict[str, Loss] = {}
         if ensemble._judges_decisions:
             losses = {name: make() for name, make in LOSSES.items()}
-            if not isinstance(own := get_target(ensemble.loss), Measure):
-                losses.setdefault(loss_name(own), own)
+            for own in (get_target(ensemble.loss), *ensemble._also_judged):
+                if not isinstance(own, Measure):
+                    losses.setdefault(loss_name(own), own)
         pool, reading = get_pool(ensemble.pool), get_reading(ensemble.reading)
         ways = ensemble._ways()
         decisions = {

@@ -3,6 +3,7 @@
 from comitia._rows import Row
 from comitia.experiments._engines import ClusterError
 from comitia.experiments._lock import StoreError
+from comitia.experiments._losses import LossSetting
 from comitia.experiments._memory import Memory
 from comitia.experiments._plan import (
     CHOSEN_BY_OOB,
@@ -28,6 +29,7 @@ __all__ = [
     "ClusterError",
     "DataSource",
     "EnsembleSetting",
+    "LossSetting",
     "Memory",
     "Plan",
     "PlanError",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from comitia.experiments._engines import ClusterError
+from comitia.experiments._imports import code_of
 from comitia.experiments._provenance import machine, rounding, versions
 
 
@@ -19,9 +20,12 @@ class Agreement:
         How those rounded who computed what is finished; None where it is not known.
     same_bits : bool
         Whether rounding that differs is refused.
+    paths : iterable of str
+        Import paths of code that the plan names: all must have the same.
     """
 
-    def __init__(self, kept: Iterable[str | None], same_bits: bool) -> None:
+    def __init__(self, kept: Iterable[str | None], same_bits: bool, paths: Iterable[str] = ()) -> None:
+        self._paths = tuple(paths)
         self._kinds = {kind for kind in kept if kind is not None}
         self._same_bits = same_bits
         if same_bits and len(self._kinds) > 1:
@@ -29,7 +33,7 @@ class Agreement:
 
     def check(self, answers: Mapping[str, dict[str, Any] | Exception]) -> list[dict[str, Any]]:
         """Compare what workers say of themselves, see `about`; return what may be kept of it, without addresses."""
-        here, differ, found = versions(), [], []
+        here, differ, found = about(self._paths)["versions"], [], []
         for address, answer in answers.items():
             if isinstance(answer, OSError):
                 continue  # it died in the meantime
@@ -68,6 +72,6 @@ class Agreement:
         )
 
 
-def about() -> dict[str, Any]:
-    """What a worker says of itself."""
-    return {"versions": versions(), "machine": machine(), "rounding": rounding()}
+def about(paths: Iterable[str] = ()) -> dict[str, Any]:
+    """What a worker says of itself, and of the code behind import paths."""
+    return {"versions": {**versions(), **code_of(paths)}, "machine": machine(), "rounding": rounding()}

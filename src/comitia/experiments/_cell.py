@@ -24,7 +24,6 @@ from comitia.experiments._plan import Cell, Plan
 from comitia.experiments._provenance import checksum, now, versions, worker
 from comitia.experiments._score import Way, loss_of, losses_of
 from comitia.experiments._settings import CHOSEN_BY_OOB, OF_ONE_MEMBER, OWN
-from comitia.measures import MEASURES
 
 DIGITS = "seven-segment"
 """The example whose predictions can be drawn."""
@@ -73,7 +72,7 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
             watched = Details(ensemble, held_out.Y, test)
             rows = _rows(plan, cell, ensemble, held_out, watched)
             seen = np.delete(data.Y, test, axis=0)
-            details = watched.found(seen, plan.losses, held_out.X, fitted)
+            details = watched.found(seen, plan.targets, held_out.X, fitted)
             digits = _digits(plan, ensemble, held_out) if _is_drawn(plan, cell, data) else None
     except Exception as error:
         return Computed(time.perf_counter() - clock, error=plain_error(error))
@@ -113,9 +112,11 @@ def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -
     train, test = next(split for fold, split in enumerate(splits) if fold == cell.fold)
     setting = plan.setting(cell.ensemble)
     judged: dict[str, Any] = {"oob_score": True, "aggregation": CHOSEN_BY_OOB} if _judges(plan, cell) else {}
-    if setting.leaves_out and not MEASURES.keys().isdisjoint(plan.losses):
+    if setting.leaves_out and plan.measures:
         judged["oob_score"] = True
     ensemble = setting.build(random_state=plan.seed_of_members(cell), n_jobs=n_jobs, **judged)
+    if judged.get("aggregation") == CHOSEN_BY_OOB:
+        ensemble._also_judged = tuple(plan.targets.values())
     part = data.take(train)
     ensemble.set_params(**choose(ensemble, setting.choose, part.X, part.Y, sample_weight=part.sample_weight))
     return ensemble.fit(part.X, part.Y, sample_weight=part.sample_weight), test
@@ -143,7 +144,7 @@ def _rows(plan: Plan, cell: Cell, ensemble: Any, held_out: Dataset, watched: Det
             ensemble,
             held_out.X,
             held_out.Y,
-            losses=plan.losses,
+            losses=plan.targets,
             aggregations=aggregations,
             pools=plan.pools,
             sizes=() if foreign else plan.sizes,
@@ -151,9 +152,9 @@ def _rows(plan: Plan, cell: Cell, ensemble: Any, held_out: Dataset, watched: Det
         )
     if foreign:
         labeling = _own(ensemble, held_out.X)
-        for loss in plan.losses:
+        for loss, target in plan.targets.items():
             way = Way(loss, OWN, "", 1)
-            found[way] = loss_of(loss, held_out.Y, labeling)
+            found[way] = loss_of(target, held_out.Y, labeling)
             watched.count(way, labeling)
     n_test = held_out.n_instances
     return [
@@ -166,7 +167,7 @@ def _decided_by(plan: Plan, cell: Cell, ensemble: Any) -> dict[str, str]:
     if not _judges(plan, cell):
         return {}
     before = ensemble.loss
-    chosen = {loss: ensemble.set_params(loss=loss).oob_choice_ for loss in plan.losses}
+    chosen = {loss: ensemble.set_params(loss=target).oob_choice_ for loss, target in plan.targets.items()}
     ensemble.set_params(loss=before)
     return chosen
 
@@ -202,8 +203,8 @@ def _is_drawn(plan: Plan, cell: Cell, data: Dataset) -> bool:
 
 
 def _digits(plan: Plan, ensemble: Any, held_out: Dataset) -> dict[str, Any]:
-    loss = "subset01" if "subset01" in plan.losses else plan.losses[0]
-    loss = "hamming" if loss in MEASURES else loss
+    known = [loss for loss in plan.losses if isinstance(loss, str) and loss not in plan.measures]
+    loss = "subset01" if "subset01" in known else next(iter(known), "hamming")
     cell = Cell(DIGITS, plan.ensembles[0].name, 0, 0)
     names = [name for name in _aggregations(plan, cell) if name != CHOSEN_BY_OOB and ensemble.can_decide_by(name)]
     before = {name: ensemble.get_params()[name] for name in ("loss", "aggregation")}

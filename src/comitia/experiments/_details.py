@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from comitia._baselines import constant_answers
 from comitia._labels import LabelArray
 from comitia.aggregation import AGGREGATIONS, Beliefs
 from comitia.experiments._score import Way, loss_of
-from comitia.losses import get_loss
-from comitia.measures import confusion
+from comitia.losses import Loss, get_loss
+from comitia.measures import Measure, confusion
 from comitia.relevance import get_pool, get_reading
 
 BINS = 50
@@ -74,16 +74,18 @@ class Details:
                 known.append((float(doubt[place]), int(rows.start + place), answers))
         self._disputed[loss] = sorted(known, key=lambda one: -one[0])[:_DISPUTED]
 
-    def found(self, learnt_from: LabelArray, losses: Sequence[str], X: Any, seconds_to_fit: float) -> dict[str, Any]:
+    def found(
+        self, learnt_from: LabelArray, targets: Mapping[str, Loss | Measure], X: Any, seconds_to_fit: float
+    ) -> dict[str, Any]:
         """Return all of it as plain values: with baselines that saw the same labels, and how long things took."""
         answers = constant_answers(learnt_from)
         return {
             "baselines": {
                 loss: {
-                    name: loss_of(loss, self._truth, np.tile(row, (len(self._truth), 1)))
+                    name: loss_of(target, self._truth, np.tile(row, (len(self._truth), 1)))
                     for name, row in answers.items()
                 }
-                for loss in losses
+                for loss, target in targets.items()
             },
             "labels": [
                 {"loss": way.loss, **_how(way), "counts": counts.astype(int).tolist()}

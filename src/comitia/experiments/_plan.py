@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +14,15 @@ from typing import Any
 from comitia._names import unknown
 from comitia._version import __version__
 from comitia.aggregation import AGGREGATIONS
-from comitia.datasets import Dataset, load_dataset, load_seven_segment
+from comitia.datasets import Dataset, load_dataset, load_features, load_seven_segment
+from comitia.datasets._labels import is_pattern, matching
+from comitia.datasets._text import STDIN
+from comitia.experiments._imports import PlanError as PlanError
+from comitia.experiments._losses import TARGETS, LossSetting
 from comitia.experiments._settings import CHOSEN_BY_OOB as CHOSEN_BY_OOB
 from comitia.experiments._settings import EnsembleSetting as EnsembleSetting
-from comitia.experiments._settings import PlanError as PlanError
-from comitia.losses import LOSSES
-from comitia.measures import MEASURES
+from comitia.losses import LOSSES, Loss
+from comitia.measures import MEASURES, Measure, get_target
 from comitia.relevance import POOLS
 
 EXAMPLES = {"seven-segment": load_seven_segment}
@@ -27,7 +31,7 @@ EXAMPLES = {"seven-segment": load_seven_segment}
 LOSS_NAMES = tuple(LOSSES)
 """The losses that a name alone describes."""
 
-TARGET_NAMES = (*LOSSES, *MEASURES)
+TARGET_NAMES = tuple(TARGETS)
 """What predictions can be made for by a name alone: losses, and measures of a whole set."""
 
 
@@ -40,13 +44,15 @@ class DataSource:
     name : str
         What the dataset is called in results.
     path : str, optional
-        An ARFF, CSV or Parquet file, relative to the folder in which the plan is run.
+        A file that `comitia.datasets.load_dataset` reads, relative to ``folder``.
     labels : tuple of str, optional
-        The columns of the file that are labels; see `comitia.datasets.load_dataset`.
+        The columns of the file that are labels; ``*`` stands for anything.
     labels_in, separator, positive : str, optional
         Other ways in which a table holds its labels; see `comitia.datasets.load_table`.
     columns : mapping
         What is known of the features; see `comitia.datasets.Dataset.with_columns`.
+    folder : str, optional
+        Where a relative path begins: the folder of the plan's file; by default the one in which the plan is run.
     """
 
     name: str
@@ -56,6 +62,14 @@ class DataSource:
     separator: str | None = None
     positive: str | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
+    folder: str | None = field(default=None, compare=False)
+
+    @property
+    def location(self) -> str | None:
+        """The path from where this process is."""
+        if self.path is None or self.folder is None or self.path == str(STDIN):
+            return self.path
+        return os.path.normpath(Path(self.folder) / self.path)
 
     def load(self, data_home: str | Path | None = None) -> Dataset:
         """Read the dataset; ``data_home`` is a folder with datasets of the catalogue."""
@@ -69,9 +83,13 @@ class DataSource:
         return {**given, "columns": dict(self.columns)} if self.columns else given
 
     def _load(self, data_home: str | Path | None) -> Dataset:
-        if self.path is not None:
+        if (location := self.location) is not None:
+            labels = self.labels
+            # Where labels stand in one column, names are those of labels and not of columns.
+            if labels is not None and self.labels_in is None and any(map(is_pattern, labels)):
+                labels = tuple(matching(list(load_features(location).feature_names), labels, location))
             ways = {"labels_in": self.labels_in, "separator": self.separator, "positive": self.positive}
-            return load_dataset(self.path, self.labels, **ways)
+            return load_dataset(location, labels, **ways)
         if self.name in EXAMPLES:
             return EXAMPLES[self.name]()
         return load_dataset(self.name, data_home=data_home)
@@ -112,8 +130,10 @@ class Plan:
         The data.
     ensembles : tuple of EnsembleSetting
         The ensembles; each is fitted once for a fold, whatever is scored then.
-    losses, aggregations, pools : tuple of str
-        What a fitted ensemble is scored for.  The aggregation ``"oob"`` is, for each loss, the aggregation with the
+    losses : tuple of str or LossSetting
+        What a fitted ensemble is scored for: names, and losses with parameters or of one's own.
+    aggregations, pools : tuple of str
+        The ways in which it decides.  The aggregation ``"oob"`` is, for each loss, the aggregation with the
         smallest out-of-bag loss; it is left out for ensembles whose members all see every instance.
     sizes : tuple of int
         Numbers of members, ascending: the first m members decide.  Empty: all members.
@@ -128,7 +148,7 @@ class Plan:
     name: str
     datasets: tuple[DataSource, ...]
     ensembles: tuple[EnsembleSetting, ...]
-    losses: tuple[str, ...] = ("hamming", "subset01", "f1")
+    losses: tuple[str | LossSetting, ...] = ("hamming", "subset01", "f1")
     aggregations: tuple[str, ...] = (*AGGREGATIONS, CHOSEN_BY_OOB)
     pools: tuple[str, ...] = ("mean",)
     sizes: tuple[int, ...] = ()
@@ -139,7 +159,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for kind, names, known in (
-            ("loss", self.losses, TARGET_NAMES),
+            ("loss", self.loss_names, (*TARGET_NAMES, *self._own_losses)),
             ("aggregation", self.aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB)),
             ("pool", self.pools, POOLS),
         ):
@@ -157,11 +177,10 @@ class Plan:
             raise PlanError(f"sizes is {list(self.sizes)}: expected ascending numbers of members, from 1")
         for setting in self.ensembles:
             setting.check_offers(self.aggregations)
-            measures = [loss for loss in self.losses if loss in MEASURES]
-            if measures and not (setting.foreign or setting.leaves_out):
+            if self.measures and not (setting.foreign or setting.leaves_out):
                 raise PlanError(
-                    f"loss {measures[0]!r} is tuned out of bag, and members of ensemble {setting.name!r} leave nothing"
-                    " out: set bootstrap = true or max_samples"
+                    f"loss {self.measures[0]!r} is tuned out of bag, and members of ensemble {setting.name!r} leave"
+                    " nothing out: set bootstrap = true or max_samples"
                 )
             if self.sizes and not setting.foreign and self.sizes[-1] > setting.n_members:
                 raise PlanError(
@@ -205,6 +224,34 @@ class Plan:
             and (folds is None or cell.fold < folds)
         ]
 
+    @property
+    def loss_names(self) -> tuple[str, ...]:
+        """What the losses are called in results."""
+        return tuple(loss if isinstance(loss, str) else loss.name for loss in self.losses)
+
+    @property
+    def targets(self) -> dict[str, Loss | Measure]:
+        """What predictions are made for, by the names of the losses."""
+        made = {name: setting.target() for name, setting in self._own_losses.items()}
+        return {name: made[name] if name in made else get_target(name) for name in self.loss_names}
+
+    @property
+    def measures(self) -> list[str]:
+        """The losses that are measures of a whole set."""
+        of_a_set = [name for name, setting in self._own_losses.items() if setting.of_a_set]
+        return [name for name in self.loss_names if name in MEASURES or name in of_a_set]
+
+    @property
+    def paths(self) -> list[str]:
+        """The import paths that the plan names: workers need what they lead to."""
+        found = [path for setting in self.ensembles for path in setting.paths]
+        own = [setting.kind for setting in self._own_losses.values() if "." in setting.kind]
+        return list(dict.fromkeys([*found, *own]))
+
+    @property
+    def _own_losses(self) -> dict[str, LossSetting]:
+        return {loss.name: loss for loss in self.losses if isinstance(loss, LossSetting)}
+
     def source(self, dataset: str) -> DataSource:
         """Find a dataset by its name."""
         return next(source for source in self.datasets if source.name == dataset)
@@ -230,13 +277,14 @@ class Plan:
             "folds": self.folds,
             "repeats": self.repeats,
             "stratified": self.stratified,
-            "losses": list(self.losses),
+            "losses": [loss if isinstance(loss, str) else loss.identity() for loss in self.losses],
             "aggregations": list(self.aggregations),
             "pools": list(self.pools),
             "sizes": list(self.sizes),
             "datasets": {
                 source.name: {
-                    "path": source.path,
+                    # Its name alone: where it lies depends on who looks, and what is in it is checked by a checksum.
+                    "path": None if source.path is None else Path(source.path).name,
                     "labels": None if source.labels is None else list(source.labels),
                     **source.settings(),
                 }

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from comitia._names import unknown
+from comitia.datasets._text import STDIN
+from comitia.experiments._imports import Absent, PlanError, check_trust, paths_in
+from comitia.experiments._losses import LossSetting
 from comitia.experiments._plan import DataSource, Plan
-from comitia.experiments._settings import Absent, EnsembleSetting, PlanError
+from comitia.experiments._settings import EnsembleSetting
 
-_LISTS = {"losses": str, "aggregations": str, "pools": str, "sizes": int}
+_LISTS = {"aggregations": str, "pools": str, "sizes": int}
 _SCALARS = {"name": str, "seed": int, "folds": int, "repeats": int, "stratified": bool}
 _WAYS = ("labels_in", "separator", "positive")
 _COLUMNS = ("features", "ignore", "categories", "text", "missing_values")
@@ -26,13 +31,17 @@ def paper_plans() -> list[str]:
     return sorted(entry.name.removesuffix(".toml") for entry in _shipped().iterdir() if entry.name.endswith(".toml"))
 
 
-def read_plan(source: str | Path) -> Plan:
+def read_plan(source: str | Path, *, trust: bool = False) -> Plan:
     """Read a plan that comes with the library, by its name, or a TOML file.
 
     Parameters
     ----------
     source : str or Path
-        A name of `paper_plans`, or the path of a file.
+        A name of `paper_plans`, or the path of a file.  Paths in it are relative to its folder.
+    trust : bool
+        Consent to import the classes and functions of others that the plan names by their import paths.  Importing is
+        running: say so only for plans whose maker you trust.  Modules are also looked for in the plan's
+        folder and where this process is.
 
     Raises
     ------
@@ -48,7 +57,7 @@ def read_plan(source: str | Path) -> Plan:
     path = Path(source)
     if path.is_file():
         try:
-            return parse_plan(path.read_text(encoding="utf-8"))
+            return parse_plan(path.read_text(encoding="utf-8"), folder=path.parent, trust=trust)
         except ValueError as error:
             raise PlanError(f"{path}: {error}") from error
     if str(source) not in paper_plans():
@@ -56,7 +65,7 @@ def read_plan(source: str | Path) -> Plan:
     return parse_plan(_shipped().joinpath(f"{source}.toml").read_text(encoding="utf-8"))
 
 
-def parse_plan(text: str, *, objects: bool = False) -> Plan:
+def parse_plan(text: str, *, objects: bool = False, folder: str | Path | None = None, trust: bool = False) -> Plan:
     r"""Make a plan of the text of a TOML file.
 
     Parameters
@@ -64,8 +73,12 @@ def parse_plan(text: str, *, objects: bool = False) -> Plan:
     text : str
         The file.
     objects : bool
-        Whether to read a plan whose ensembles were given as objects.  The file only names their classes: such a plan
-        tells what was run, but cannot be run.  Otherwise it is refused.
+        Whether to read a plan only to look at it: what was given as an object, or is named by its import path, is not
+        there, and nothing is imported.  Such a plan tells what was run, but cannot be run.
+    folder : path, optional
+        Where paths of data begin; by default where this process is.
+    trust : bool
+        Consent to import what the plan names; see `read_plan`.
 
     Examples
     --------
@@ -86,8 +99,13 @@ def parse_plan(text: str, *, objects: bool = False) -> Plan:
             raise PlanError(f"expected an entry {key!r}, found {', '.join(content) or 'none'}")
     values: dict[str, Any] = {key: _scalar(key, content[key], kind) for key, kind in _SCALARS.items() if key in content}
     values |= {key: _list(key, content[key], kind) for key, kind in _LISTS.items() if key in content}
-    values["datasets"] = tuple(_numbered("datasets", content["datasets"], _source))
-    values["ensembles"] = tuple(_numbered("ensembles", content["ensembles"], _setting))
+    if not objects:
+        check_trust((content["ensembles"], content.get("losses")), trust, folder)
+    begins = None if folder is None else str(folder)
+    values["datasets"] = tuple(_numbered("datasets", content["datasets"], partial(_source, begins)))
+    values["ensembles"] = tuple(_numbered("ensembles", content["ensembles"], partial(_setting, objects)))
+    if "losses" in content:
+        values["losses"] = tuple(_numbered("losses", content["losses"], partial(_loss, objects)))
     plan = Plan(**values)
     for setting in plan.ensembles if not objects else ():
         if setting.object is not None:
@@ -95,8 +113,8 @@ def parse_plan(text: str, *, objects: bool = False) -> Plan:
     return plan
 
 
-def write_plan(plan: Plan) -> str:
-    """Write a plan as TOML, such that `parse_plan` gives it back.
+def write_plan(plan: Plan, folder: str | Path | None = None) -> str:
+    """Write a plan as TOML, such that `parse_plan` gives it back; paths are written as seen from ``folder``.
 
     Examples
     --------
@@ -127,13 +145,13 @@ def write_plan(plan: Plan) -> str:
     ]
     for source in plan.datasets:
         lines += ["", "[[datasets]]", f"name = {_toml(source.name)}"]
-        lines += [f"path = {_toml(source.path)}"] if source.path is not None else []
+        lines += [f"path = {_toml(_seen_from(folder, source))}"] if source.path is not None else []
         lines += [f"labels = {_toml(source.labels)}"] if source.labels is not None else []
         lines += [f"{key} = {_toml(value)}" for key, value in source.settings().items()]
     for setting in plan.ensembles:
         lines += ["", "[[ensembles]]"]
         if setting.object is None:
-            lines.append(f"kind = {_toml(setting.kind)}")
+            lines.append(f"{'class' if '.' in setting.kind else 'kind'} = {_toml(setting.kind)}")
         else:
             lines.append("# An object, which a file cannot hold: this plan can be run again in Python only.")
             lines.append(f"object = {_toml(setting.object)}")
@@ -141,6 +159,16 @@ def write_plan(plan: Plan) -> str:
         lines += [f"{key} = {_toml(value)}" for key, value in setting.parameters.items()]
         lines += [f"choose = {_toml(setting.choose)}"] if setting.choose else []
     return "\n".join([*lines, ""])
+
+
+def _seen_from(folder: str | Path | None, source: DataSource) -> str | None:
+    path, location = source.path, source.location
+    if folder is None or path is None or location is None or path == str(STDIN) or Path(path).is_absolute():
+        return path
+    try:
+        return Path(os.path.relpath(location, folder)).as_posix()
+    except ValueError:  # another drive
+        return str(Path(location).resolve())
 
 
 def _shipped() -> Any:
@@ -159,7 +187,7 @@ def _numbered(key: str, entries: Any, read: Any) -> list[Any]:
     return found
 
 
-def _source(entry: Any) -> DataSource:
+def _source(folder: str | None, entry: Any) -> DataSource:
     if isinstance(entry, str):
         return DataSource(entry)
     table = _table(entry, "name", ("name", "path", "labels", *_WAYS, "columns"))
@@ -168,7 +196,8 @@ def _source(entry: Any) -> DataSource:
     ways = {key: _scalar(key, table[key], str) for key in _WAYS if key in table}
     if path is None and (labels is not None or ways):
         raise PlanError(f"labels go with a path; {table['name']!r} has none")
-    return DataSource(_scalar("name", table["name"], str), path, labels, **ways, columns=_columns(table))
+    name = _scalar("name", table["name"], str)
+    return DataSource(name, path, labels, **ways, columns=_columns(table), folder=None if path is None else folder)
 
 
 def _columns(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,19 +209,48 @@ def _columns(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _setting(entry: Any) -> EnsembleSetting:
+def _setting(only_to_look: bool, entry: Any) -> EnsembleSetting:
     if isinstance(entry, str):
         return EnsembleSetting(entry)
     if isinstance(entry, dict) and "object" in entry:
         table = _table(entry, "object", ("object", "name", "choose"))
         path, name = _scalar("object", table["object"], str), _scalar("name", table.get("name", ""), str)
         return EnsembleSetting(estimator=Absent(path), name=name or path.rpartition(".")[2])
-    parameters = dict(_table(entry, "kind"))
-    kind, name = _scalar("kind", parameters.pop("kind"), str), _scalar("name", parameters.pop("name", ""), str)
+    kind, name, parameters = _headed(entry, ("kind", "class"))
     choose = parameters.pop("choose", {})
     if not isinstance(choose, dict):
         raise PlanError(f"choose is {choose!r}: expected a table of parameters and their candidates")
-    return EnsembleSetting(kind, parameters, name, choose)
+    named = paths_in(entry)
+    return EnsembleSetting(kind, parameters, name, choose, Absent(named[0]) if only_to_look and named else None)
+
+
+def _loss(only_to_look: bool, entry: Any) -> str | LossSetting:
+    if isinstance(entry, str):
+        return entry
+    if isinstance(entry, dict) and "object" in entry:
+        table = _table(entry, "object", ("object", "name"))
+        path, name = _scalar("object", table["object"], str), _scalar("name", table.get("name", ""), str)
+        if not only_to_look:
+            raise PlanError(
+                f"loss {name or path!r} was given as an object, which a file cannot hold: run it in Python."
+            )
+        return LossSetting(loss=Absent(path), name=name)
+    kind, name, parameters = _headed(entry, ("kind", "class", "function"))
+    named = paths_in(entry)
+    return LossSetting(kind, parameters, name, Absent(named[0]) if only_to_look and named else None)
+
+
+def _headed(entry: Any, heads: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
+    """Kind, name and parameters; the kind is a name that is known, or under another head an import path."""
+    if not isinstance(entry, dict) or sum(head in entry for head in heads) != 1:
+        raise PlanError(f"expected a name or a table with one entry {' or '.join(map(repr, heads))}, found {entry!r}")
+    parameters = dict(entry)
+    head = next(head for head in heads if head in entry)
+    kind, name = _scalar(head, parameters.pop(head), str), _scalar("name", parameters.pop("name", ""), str)
+    if ("." in kind) != (head != "kind"):
+        right = "the import path of a class goes under 'class'" if head == "kind" else "expected an import path"
+        raise PlanError(f"{head} is {kind!r}: {right}")
+    return kind, name, parameters
 
 
 def _table(entry: Any, required: str, known: Sequence[str] | None = None) -> Mapping[str, Any]:
@@ -218,6 +276,8 @@ def _list(key: str, value: Any, kind: type) -> tuple[Any, ...]:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, LossSetting):
+        return _toml(value.entry())
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{key} = {_toml(entry)}' for key, entry in value.items())} }}"
     if isinstance(value, list | tuple):

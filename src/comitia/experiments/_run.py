@@ -302,14 +302,15 @@ class _Run:
         kept: Iterable[Cell] = ()
         if self.cluster is not None or self.same_bits:
             kept = filter(self.store.finished, self.wanted)
-        self.agreement = Agreement((self.store.cell_provenance(cell).get("rounding") for cell in kept), self.same_bits)
+        rounded, paths = (self.store.cell_provenance(cell).get("rounding") for cell in kept), self.store.plan.paths
+        self.agreement = Agreement(rounded, self.same_bits, paths)
         if self.cluster is None:
             if self.same_bits:
                 self.agreement.check({"here": about()})
             return local_engine(self.cores or 1, cells)
         engine = cluster_engine(self.cluster, self.cores)
         try:
-            self.session["workers"] = self.agreement.check(engine.everywhere(about))
+            self.session["workers"] = self.agreement.check(engine.everywhere(partial(about, paths)))
         except BaseException:
             engine.close()
             raise

@@ -33,7 +33,7 @@ def losses_of(
     X: Any,
     Y: ArrayLike,
     *,
-    losses: Sequence[str],
+    losses: Sequence[str] | Mapping[str, Loss | Measure],
     aggregations: Sequence[str],
     pools: Sequence[str] = ("mean",),
     sizes: Sequence[int] = (),
@@ -50,7 +50,9 @@ def losses_of(
         One of `comitia.ENSEMBLES`, fitted.
     X, Y : array, sparse array or frame of shape (n, d), and array of 0/1 of shape (n, K)
         The instances to score on.
-    losses, aggregations, pools : sequence of str
+    losses : sequence of str, or mapping of str to Loss or Measure
+        Names that are known, or one's own names and what they stand for.
+    aggregations, pools : sequence of str
         Names.  Measures of a whole set need out-of-bag beliefs and are decided with the pool of these: others are
         left out.  Joint aggregations are left out where the ensemble gives no joint distributions.  The aggregation
         ``"oob"`` is the choice of the out-of-bag losses, which were found for all members: other sizes are left out,
@@ -77,9 +79,9 @@ def losses_of(
     'ctp-joint'
     """
     truth = np.asarray(Y)
-    ways = list(_ways(ensemble, losses, aggregations, pools, sizes or [len(ensemble.members_)]))
-    decisions = {way: _decision(ensemble, way) for way in ways}
-    targets = {loss: get_target(loss) for loss in losses}
+    targets = dict(losses) if isinstance(losses, Mapping) else {loss: get_target(loss) for loss in losses}
+    ways = list(_ways(ensemble, targets, aggregations, pools, sizes or [len(ensemble.members_)]))
+    decisions = {way: _decision(ensemble, way, targets[way.loss]) for way in ways}
     values: dict[Way, list[Any]] = {way: [] for way in ways}
     done = 0
     for beliefs in ensemble.beliefs(X) if ways else ():
@@ -97,7 +99,7 @@ def losses_of(
     return {way: _mean(targets[way.loss], truth, np.concatenate(parts)) for way, parts in values.items()}
 
 
-def loss_of(loss: str, truth: ArrayLike, labeling: ArrayLike) -> float:
+def loss_of(loss: str | Loss | Measure, truth: ArrayLike, labeling: ArrayLike) -> float:
     """Return the mean loss of answers; for a measure of a whole set, one minus its value."""
     target = get_target(loss)
     if isinstance(target, Measure):
@@ -110,11 +112,15 @@ def _mean(target: Loss | Measure, truth: Any, found: Any) -> float:
 
 
 def _ways(
-    ensemble: Any, losses: Sequence[str], aggregations: Sequence[str], pools: Sequence[str], sizes: Sequence[int]
+    ensemble: Any,
+    targets: Mapping[str, Loss | Measure],
+    aggregations: Sequence[str],
+    pools: Sequence[str],
+    sizes: Sequence[int],
 ) -> Iterator[Way]:
-    for loss, aggregation, size in product(losses, aggregations, sizes):
+    for loss, aggregation, size in product(targets, aggregations, sizes):
         known = pools
-        if isinstance(get_target(loss), Measure):
+        if isinstance(targets[loss], Measure):
             if not hasattr(ensemble, "oob_proba_"):
                 continue
             known = [pool for pool in pools if get_pool(pool) == get_pool(ensemble.pool)]
@@ -128,10 +134,10 @@ def _ways(
             yield Way(loss, aggregation, "", size)
 
 
-def _decision(ensemble: Any, way: Way) -> Decision:
+def _decision(ensemble: Any, way: Way, target: Loss | Measure) -> Decision:
     if way.aggregation == CHOSEN_BY_OOB:
-        chosen: Decision = ensemble.decision(way.loss)
+        chosen: Decision = ensemble.decision(target)
         return chosen
-    pool, target = get_pool(way.pool or ensemble.pool), get_target(way.loss)
+    pool = get_pool(way.pool or ensemble.pool)
     reading = get_reading("independent" if isinstance(target, Measure) else ensemble.reading)
     return AGGREGATIONS[way.aggregation].decision(ensemble._target(target), pool, reading)

@@ -1,20 +1,39 @@
-"""Which ensemble: a kind by its name with parameters, or any multilabel classifier as an object."""
+"""Which ensemble: a kind by its name, a class by its import path, or any multilabel classifier as an object."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from comitia._errors import ComitiaError
 from comitia._names import unknown
-from comitia.ensembles import ENSEMBLES, MultilabelEnsemble, MultilabelVotingClassifier
+from comitia.ensembles import (
+    ENSEMBLES,
+    MultilabelBaggingClassifier,
+    MultilabelEnsemble,
+    MultilabelVotingClassifier,
+)
+from comitia.experiments._imports import (
+    Absent,
+    PlanError,
+    called,
+    code_of,
+    described,
+    imported,
+    made,
+    path_of,
+    paths_in,
+)
+
+KINDS: dict[str, type[MultilabelEnsemble]] = {
+    **ENSEMBLES,
+    "bagging": MultilabelBaggingClassifier,
+    "voting": MultilabelVotingClassifier,
+}
+"""The ensembles that a plan knows by name: those with members of their own, and those around classifiers of others."""
 
 CHOSEN_BY_OOB = "oob"
 """In place of an aggregation: the one with the smallest out-of-bag loss."""
@@ -25,22 +44,11 @@ OWN = "own"
 OF_ONE_MEMBER = ("gmv", "ctp")
 """The aggregations that say something about one member: cut at one half, and decided for the loss."""
 
-_FOLLOWS = ("random_state", "n_jobs", "oob_score", "warm_start", "verbose", "loss", "aggregation")
+FOLLOWS = ("random_state", "n_jobs", "oob_score", "warm_start", "verbose", "loss", "aggregation")
 """Parameters of ensembles that follow from the plan."""
 
 _OF_THE_ENSEMBLE = ("n_estimators", "bootstrap", "max_samples", "pool")
 """Parameters that out-of-bag losses of a few members do not compare."""
-
-
-class PlanError(ComitiaError):
-    """A plan asks for something that does not exist or does not fit together."""
-
-
-@dataclass(frozen=True)
-class Absent:
-    """Stands for an object that a plan was given, where only the plan's file is left and names its class."""
-
-    path: str
 
 
 @dataclass(frozen=True)
@@ -50,10 +58,12 @@ class EnsembleSetting:
     Parameters
     ----------
     kind : str
-        A name of `comitia.ENSEMBLES`.
+        A name of `comitia.ENSEMBLES`, ``"bagging"``, ``"voting"``, or the import path of a class.
     parameters : mapping
-        Passed to the class.  An ``estimator`` that is a mapping itself, such as ``{C = 1.0}``, stands for
-        scikit-learn's ``LogisticRegression`` with these parameters, on the features as they are.
+        Passed to the class.  A mapping with an entry ``class``, such as ``{class = "lightgbm.LGBMClassifier"}``, or
+        with a ``kind`` stands for an object made with its other entries; in a list, with a ``name`` too, for a pair
+        of name and object.  An ``estimator`` that has neither, such as ``{C = 1.0}``, stands for scikit-learn's
+        ``LogisticRegression`` with these parameters, on the features as they are.
     name : str
         What the ensemble is called in results; the kind, or the class of the object, by default.
     choose : mapping
@@ -70,6 +80,8 @@ class EnsembleSetting:
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> EnsembleSetting(estimator=RandomForestClassifier(20), name="forest").resolved()["n_estimators"]
     20
+    >>> EnsembleSetting("bagging", {"estimator": {"class": "sklearn.tree.DecisionTreeClassifier"}}).n_members
+    10
     """
 
     kind: str = ""
@@ -79,11 +91,14 @@ class EnsembleSetting:
     estimator: Any = None
 
     def __post_init__(self) -> None:
-        if self.estimator is None:
-            self._check_kind()
-        else:
+        if self.estimator is not None:
             self._check_object()
-        object.__setattr__(self, "name", self.name or self.kind or type(self.estimator).__name__)
+        elif "." in self.kind:
+            self._check_class()
+        else:
+            self._check_kind()
+        name = self.name or self.kind.rpartition(".")[2] or type(self.estimator).__name__
+        object.__setattr__(self, "name", name)
         self._check_choose()
 
     def build(self, **parameters: Any) -> Any:
@@ -91,60 +106,70 @@ class EnsembleSetting:
 
         A classifier that is no ensemble of ours comes as one of a single member.
         """
-        if self.estimator is None:
-            # A committee judges itself out of bag without being asked to.
-            takes = ENSEMBLES[self.kind]._get_param_names()
-            given = {**self.parameters, **{name: value for name, value in parameters.items() if name in takes}}
-            if isinstance(given.get("estimator"), Mapping):
-                given["estimator"] = LogisticRegression(**given["estimator"])
-            return ENSEMBLES[self.kind](**given)
-        if isinstance(self.estimator, Absent):
-            raise PlanError(
-                f"ensemble {self.name!r} was given as an object, {self.estimator.path}, which a file cannot hold: "
-                "run the plan in Python, with the object."
-            )
-        built = clone(self.estimator)
-        seed = parameters.pop("random_state", None)
+        built = self._made()
         if self.foreign:
             built = MultilabelVotingClassifier([(OWN, built)])
-        known = built.get_params()
+        known, seed = built.get_params(), parameters.pop("random_state", None)
         if "random_state" in known:
             parameters["random_state"] = seed
         else:
             # Only where the user has left it open: a fixed random_state stays what it is.
             open_ = [name for name in known if name.endswith("__random_state") and known[name] is None]
             parameters |= dict.fromkeys(open_, None if seed is None else seed % (2**31 - 1))
+        # A committee, for one, judges itself out of bag without being asked to.
         return built.set_params(**{name: value for name, value in parameters.items() if name in known})
 
     def resolved(self) -> dict[str, Any]:
         """All parameters with their values, also those that the plan leaves to the class."""
-        if self.estimator is None:
+        if self.kind in KINDS:
             given = self.build().get_params(deep=False)
-            values = {name: _plain(value) for name, value in sorted(given.items())}
+            inner = {name for name, value in self.parameters.items() if _is_made(value)}
+            values = {
+                name: described(value) if name in inner else _plain(value) for name, value in sorted(given.items())
+            }
         else:
-            values = _described(self.estimator, leave_out=() if self.foreign else _FOLLOWS)
+            values = described(self._made(), leave_out=() if self.foreign else FOLLOWS)
             values.pop("class")
         if self.choose:
             values["choose"] = {name: [_plain(value) for value in self.choose[name]] for name in sorted(self.choose)}
         return values
 
     def identity(self) -> dict[str, Any]:
-        """All that decides what the ensemble is, as plain values."""
+        """All that decides what the ensemble is, as plain values; of code by its path also the version."""
         if self.object is not None:
             return {"object": self.object} | ({} if isinstance(self.estimator, Absent) else self.resolved())
-        return {"kind": self.kind, **self.resolved()}
+        code = code_of(self.paths)
+        return {"kind": self.kind, **self.resolved(), **({"code": code} if code else {})}
+
+    @property
+    def paths(self) -> list[str]:
+        """The import paths that the setting names."""
+        return paths_in([{"class": self.kind} if "." in self.kind else {}, self.parameters])
+
+    def in_classes(self) -> dict[str, Any]:
+        """The setting as a table of a plan in which everything is named by the import path of its class.
+
+        Examples
+        --------
+        >>> EnsembleSetting("ebr", {"estimator": {"C": 10.0}}).in_classes()["estimator"]
+        {'class': 'sklearn.linear_model.LogisticRegression', 'C': 10.0}
+        """
+        head = "class" if "." in self.kind else "kind"
+        return _in_classes({head: self.kind, **self.parameters})  # type: ignore[no-any-return]
 
     @property
     def object(self) -> str | None:
-        """Where the class of an object is defined; None for a kind by its name."""
-        if self.estimator is None:
+        """Where the class of an object is defined; None for a kind or a class by its name."""
+        if self.estimator is None or self.kind:
             return None
-        return self.estimator.path if isinstance(self.estimator, Absent) else _path(type(self.estimator))
+        return self.estimator.path if isinstance(self.estimator, Absent) else path_of(type(self.estimator))
 
     @property
     def foreign(self) -> bool:
         """Whether it is a classifier that is no ensemble of ours."""
-        return self.estimator is not None and not isinstance(self.estimator, MultilabelEnsemble)
+        if self.estimator is None:
+            return "." in self.kind and not issubclass(imported(self.kind), MultilabelEnsemble)
+        return not isinstance(self.estimator, MultilabelEnsemble)
 
     @property
     def n_members(self) -> int:
@@ -178,48 +203,65 @@ class EnsembleSetting:
             return f"no joint distributions for {aggregation!r}: trees have them, and chains with chain_method 'joint'"
         return ""
 
+    def _made(self) -> Any:
+        """The classifier, as the plan has it."""
+        if isinstance(self.estimator, Absent):
+            what = f"ensemble {self.name!r} is {self.estimator.path}, which"
+            if self.kind:
+                raise PlanError(f"{what} was not imported: consent with --trust (trust=True in Python).")
+            raise PlanError(
+                f"{what} was given as an object, which a file cannot hold: run the plan in Python, with it."
+            )
+        if self.estimator is not None:
+            return clone(self.estimator)
+        given = {name: _made_of(name, value) for name, value in self.parameters.items()}
+        if "." in self.kind:
+            return called(self.kind, imported(self.kind), given)
+        return called(repr(self.kind), KINDS[self.kind], given)
+
     def _check_kind(self) -> None:
-        if self.kind not in ENSEMBLES:
-            raise PlanError(unknown("ensemble", self.kind, ENSEMBLES))
-        known = ENSEMBLES[self.kind]().get_params(deep=False)
+        if self.kind not in KINDS:
+            raise PlanError(unknown("ensemble", self.kind, KINDS))
+        known = KINDS[self.kind]._get_param_names()
         for parameter in self.parameters:
-            if parameter in _FOLLOWS:
+            if parameter in FOLLOWS:
                 raise PlanError(f"parameter {parameter!r} of {self.kind!r} follows from the plan: leave it out")
             if parameter not in known:
                 raise PlanError(unknown(f"parameter of {self.kind!r}:", parameter, known))
-        if isinstance(self.parameters.get("estimator"), Mapping):
-            known = LogisticRegression().get_params()
-            for parameter in self.parameters["estimator"]:
-                if parameter not in known:
-                    raise PlanError(unknown("parameter of logistic regression:", parameter, known))
+        needed = {"bagging": "estimator", "voting": "estimators"}.get(self.kind)
+        if needed is not None and not self.parameters.get(needed):
+            raise PlanError(f"{self.kind!r} must have {needed!r}: what it is made of")
         members = self.parameters.get("n_estimators", 1)
         if not isinstance(members, int) or members < 1:
             raise PlanError(f"n_estimators of {self.kind!r} is {members!r}: expected a positive number of members")
+        self._made()
+
+    def _check_class(self) -> None:
+        found = imported(self.kind)
+        if not isinstance(found, type):
+            raise PlanError(f"{self.kind!r} must be a class; got {found!r}.")
+        follows = [name for name in self.parameters if name in FOLLOWS and issubclass(found, MultilabelEnsemble)]
+        if follows:
+            raise PlanError(f"parameter {follows[0]!r} of {self.kind!r} follows from the plan: leave it out")
+        _check_classifier(self._made())
 
     def _check_object(self) -> None:
-        if self.kind or self.parameters:
+        if (self.kind or self.parameters) and not isinstance(self.estimator, Absent):
             raise PlanError(
                 f"estimator must stand alone, with its own parameters; got kind={self.kind!r} and "
                 f"parameters={dict(self.parameters)!r} beside it."
             )
         if isinstance(self.estimator, Absent):
             return
-        if isinstance(self.estimator, type):
-            raise PlanError(f"estimator must be an object; got the class {self.estimator.__name__}: call it.")
-        lacking = [name for name in ("fit", "predict", "get_params") if not hasattr(self.estimator, name)]
-        if lacking:
-            raise PlanError(
-                f"estimator must be a multilabel classifier of scikit-learn's kind; got {self.estimator!r}, which has "
-                f"no {lacking[0]}."
-            )
+        _check_classifier(self.estimator)
 
     def _check_choose(self) -> None:
-        if not self.choose:
+        if not self.choose or isinstance(self.estimator, Absent):
             return
         known = self.build().get_params()
         what = self.kind or self.name
         for parameter, candidates in self.choose.items():
-            if parameter in (*_FOLLOWS, *_OF_THE_ENSEMBLE):
+            if parameter in (*FOLLOWS, *_OF_THE_ENSEMBLE):
                 raise PlanError(f"choose: {parameter!r} cannot be chosen by out-of-bag losses: leave it out")
             if parameter not in known:
                 raise PlanError(unknown(f"parameter of {what!r} to choose:", parameter, known))
@@ -229,33 +271,41 @@ class EnsembleSetting:
             raise PlanError(f"ensemble {self.name!r} has {self._lacks(CHOSEN_BY_OOB)}")
 
 
+def _in_classes(value: Any, name: str = "") -> Any:
+    if isinstance(value, list | tuple):
+        return [_in_classes(entry) for entry in value]
+    if not isinstance(value, Mapping):
+        return value
+    inner = {key: _in_classes(entry, key) for key, entry in value.items() if key not in ("class", "kind")}
+    if _is_made(value):
+        return {"class": value["class"] if "class" in value else f"comitia.{KINDS[value['kind']].__name__}", **inner}
+    return {"class": "sklearn.linear_model.LogisticRegression", **inner} if name == "estimator" else inner
+
+
+def _made_of(name: str, value: Any) -> Any:
+    if name == "estimator" and isinstance(value, Mapping) and not _is_made(value):
+        return called("logistic regression", LogisticRegression, value)
+    return made(value, KINDS)
+
+
+def _is_made(value: Any) -> bool:
+    """Whether a parameter stands for objects."""
+    if isinstance(value, list | tuple):
+        return any(map(_is_made, value))
+    return isinstance(value, Mapping) and ("class" in value or "kind" in value)
+
+
+def _check_classifier(given: Any) -> None:
+    if isinstance(given, type):
+        raise PlanError(f"estimator must be an object; got the class {given.__name__}: call it.")
+    lacking = [name for name in ("fit", "predict", "get_params") if not hasattr(given, name)]
+    if lacking:
+        raise PlanError(
+            f"estimator must be a multilabel classifier of scikit-learn's kind; got {given!r}, which has no "
+            f"{lacking[0]}."
+        )
+
+
 def _plain(value: Any) -> Any:
     """A parameter as JSON has it."""
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
-
-
-def _described(value: Any, leave_out: Sequence[str] = ()) -> Any:
-    """An object in plain values that are the same in every process: its class and its parameters, to the bottom."""
-    if isinstance(value, np.generic):
-        return _described(value.item())
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else repr(value)
-    if isinstance(value, Mapping):
-        return {str(key): _described(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_described(entry) for entry in value]
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return f"array {value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        given = value.get_params(deep=False)
-        kept = {name: _described(given[name]) for name in sorted(given) if name not in leave_out}
-        return {"class": _path(type(value)), **kept}
-    if callable(value) and hasattr(value, "__qualname__"):
-        return _path(value)
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
-
-
-def _path(thing: Any) -> str:
-    return f"{thing.__module__}.{thing.__qualname__}"

@@ -74,7 +74,7 @@ class Store:
             if not store._check_identity():
                 store._write("identity.json", _json(plan.identity()))
             if not (store.folder / "plan.toml").is_file():
-                store._write("plan.toml", write_plan(plan))
+                store._write("plan.toml", write_plan(plan, store.folder))
             remove_abandoned(store.folder)
             yield store
 
@@ -94,7 +94,7 @@ class Store:
             text = path.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise StoreError(f"{path} cannot be read: {error}") from error
-        return cls(Path(folder), parse_plan(text, objects=True))
+        return cls(Path(folder), parse_plan(text, objects=True, folder=folder))
 
     def finished(self, cell: Cell) -> bool:
         """Whether the rows of a cell are there, whole, and those of this plan and this data."""

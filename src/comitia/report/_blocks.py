@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from comitia import statistics
+from comitia import _titles, statistics
 from comitia._errors import ComitiaError
 from comitia._rows import ROW_COLUMNS, ROW_KEY
 from comitia.report._vocabulary import Measure, in_order, measure, method_name
@@ -233,7 +233,9 @@ def checked_rows(rows: pd.DataFrame) -> pd.DataFrame:
         raise ComitiaError(f"rows lack the column(s) {', '.join(missing)}: expected {', '.join(ROW_COLUMNS)}")
     if rows.empty:
         raise ComitiaError("rows is empty: there is nothing to report")
-    outside = ~rows["value"].between(0, 1)
+    # A loss of one's own may be larger than one, as costs are.
+    own = rows["loss"].isin(list(_titles.OWN_LOSSES))
+    outside = ~(rows["value"].between(0, 1) | (own & rows["value"].abs().lt(float("inf"))))
     if outside.any():
         row = rows[outside].iloc[0]
         raise ComitiaError(f"value {row['value']} in row {_described(row)}: expected a loss from 0 to 1")

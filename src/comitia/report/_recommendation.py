@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from comitia import _titles
 from comitia.report._answers import Answer
 from comitia.report._blocks import Block
 from comitia.report._plain import learnt, plainly
@@ -57,7 +58,10 @@ class Setting:
         >>> forest.code("forest", "f1", "ctp", "mean", 0)
         'MultilabelVotingClassifier([("forest", RandomForestClassifier())], loss="f1", aggregation="ctp")'
         """
-        decision = {"loss": _quoted(loss), "aggregation": _quoted(aggregation)}
+        spelt, _ = _titles.OWN_LOSSES.get(loss, (_quoted(loss), ""))
+        if not spelt and aggregation != OWN:
+            return ""
+        decision = {"loss": spelt, "aggregation": _quoted(aggregation)}
         decision |= {"pool": _quoted(pool)} if pool != "mean" else {}
         decision |= {"oob_score": "True"} if self.decides and (aggregation == "oob" or measure(loss).of_a_set) else {}
         if self.decides:
@@ -82,7 +86,7 @@ class Setting:
         >>> ecc.command(["my songs.csv"], "f1", "ctp", "mean", 0)
         "comitia train 'my songs.csv' --ensemble ecc --loss f1 --aggregation ctp --seed 0 -o model.skops"
         """
-        if self.options is None or not source or pool != "mean":
+        if self.options is None or not source or pool != "mean" or loss in _titles.OWN_LOSSES:
             return ""
         decision = ["--loss", loss, "--aggregation", aggregation, *(["--seed", str(seed)] if seed is not None else [])]
         return shlex.join(["comitia", "train", *source, *self.options, *decision, "-o", "model.skops"])
@@ -255,7 +259,10 @@ def recommendation(pair: Pair, others: Iterable[Pair], known: Known) -> Recommen
     )
     if setting is None:
         return made
-    code, imports = setting.code(answer.ensemble, *decision), setting.imported(aggregation)
+    code, imports = (
+        setting.code(answer.ensemble, *decision),
+        [*setting.imported(aggregation), *_imports_of(answer.measure.loss)],
+    )
     command = setting.command(known.source, *decision)
     python = _lines(code, imports, known.loader)
     return replace(made, code=code, imports="\n".join(imports), command=command, python=python)
@@ -291,6 +298,11 @@ def _lines(code: str, imports: Sequence[str], loader: str) -> str:
             "classifier.predict(data.X)",
         ]
     )
+
+
+def _imports_of(loss: str) -> list[str]:
+    _, statement = _titles.OWN_LOSSES.get(loss, ("", ""))
+    return [statement] * bool(statement)
 
 
 def _call(name: str, arguments: Mapping[str, str], first: str = "") -> str:

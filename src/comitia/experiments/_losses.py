@@ -1,0 +1,146 @@
+"""Which loss: a name, a name with parameters, one's own by its import path, or an object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+from comitia import _titles
+from comitia._names import unknown
+from comitia.experiments._calls import spelt
+from comitia.experiments._imports import Absent, PlanError, called, code_of, described, imported, made, path_of
+from comitia.losses import LOSSES, CustomLoss, Loss
+from comitia.measures import MEASURES, Measure, get_target
+
+TARGETS: dict[str, type[Loss] | type[Measure]] = {**LOSSES, **MEASURES}
+"""What predictions can be made for by a name alone: losses, and measures of a whole set."""
+
+
+@dataclass(frozen=True)
+class LossSetting:
+    """A loss that a name alone does not describe.
+
+    Parameters
+    ----------
+    kind : str
+        A name of `comitia.LOSSES` or `comitia.MEASURES`, or the import path of a class of losses or of a function of
+        (truth, labeling), which becomes a `comitia.losses.CustomLoss`.
+    parameters : mapping
+        Passed to the class.
+    name : str
+        What the loss is called in results; by default kind and parameters, ``f1(beta=2)``.
+    loss : Loss, Measure or callable, optional
+        In place of a kind: the loss as an object.
+
+    Examples
+    --------
+    >>> setting = LossSetting("f1", {"beta": 2})
+    >>> setting.name, setting.target()
+    ('f1(beta=2)', FLoss(beta=2, zero_division=1.0))
+    """
+
+    kind: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    loss: Any = None
+
+    def __post_init__(self) -> None:
+        if self.loss is not None and not isinstance(self.loss, Absent) and (self.kind or self.parameters):
+            raise PlanError(f"loss must stand alone; got kind={self.kind!r} and {dict(self.parameters)!r} beside it.")
+        if not self.kind and self.loss is None:
+            raise PlanError("a loss must have a kind, a class or a function; got none.")
+        name = self.name or self._usual_name()
+        if name in TARGETS:
+            raise PlanError(f"name {name!r} is that of a loss; choose another for {self._usual_name()}.")
+        object.__setattr__(self, "name", name)
+        # Reports, which know nothing of losses, look up how this one is shown.
+        _titles.LOSSES[name] = (name, self.of_a_set or bool(getattr(self._kind(), "measure", False)), self.of_a_set)
+        _titles.OWN_LOSSES[name] = ("", "") if isinstance(self.loss, Absent) else _code(self.target())
+
+    def target(self) -> Loss | Measure:
+        """What predictions are made for."""
+        if isinstance(self.loss, Absent):
+            raise PlanError(f"loss {self.name!r} is {self.loss.path}, which was not imported: consent with --trust.")
+        if self.loss is not None:
+            return get_target(self.loss)
+        given = {name: _frozen(made(value, TARGETS)) for name, value in self.parameters.items()}
+        if "." not in self.kind:
+            if self.kind not in TARGETS:
+                raise PlanError(unknown("loss", self.kind, TARGETS))
+            return called(repr(self.kind), TARGETS[self.kind], given)  # type: ignore[no-any-return]
+        found = imported(self.kind)
+        if isinstance(found, Loss | Measure) and not given:
+            return found
+        if isinstance(found, type):
+            found = called(self.kind, found, given)
+        elif callable(found):
+            found = called(self.kind, CustomLoss, {"function": found, **given})
+        if not isinstance(found, Loss | Measure):
+            raise PlanError(
+                f"{self.kind!r} must be a loss, a measure or a function of (truth, labeling); got {found!r}."
+            )
+        return found
+
+    def entry(self) -> dict[str, Any]:
+        """The setting as a plan's file has it."""
+        if self.object is not None:
+            return {"object": self.object, "name": self.name}
+        return {"class" if "." in self.kind else "kind": self.kind, "name": self.name, **self.parameters}
+
+    def identity(self) -> dict[str, Any]:
+        """All that decides what the loss is, as plain values."""
+        code = code_of([self.kind] if "." in self.kind else [])
+        return {"name": self.name, "loss": described(self.target()), **({"code": code} if code else {})}
+
+    @property
+    def of_a_set(self) -> bool:
+        """Whether it is a measure of a whole set; unknown code counts as a loss."""
+        return issubclass(self._kind(), Measure)
+
+    @property
+    def object(self) -> str | None:
+        """Where an object is defined; None for a kind."""
+        if self.kind or self.loss is None:
+            return None
+        if isinstance(self.loss, Absent):
+            return self.loss.path
+        return path_of(self.loss if hasattr(self.loss, "__qualname__") else type(self.loss))
+
+    def _usual_name(self) -> str:
+        if self.kind:
+            text = spelt({"kind": self.kind, **self.parameters})
+            return text.removesuffix("()")
+        if isinstance(self.loss, Absent):
+            return self.loss.path.rpartition(".")[2]
+        if isinstance(self.loss, CustomLoss):
+            return str(getattr(self.loss.function, "__name__", "custom"))
+        if isinstance(self.loss, Loss | Measure):
+            return f"{type(self.loss).__name__}({', '.join(_changed(self.loss))})".removesuffix("()")
+        return str(getattr(self.loss, "__name__", type(self.loss).__name__))
+
+    def _kind(self) -> type:
+        return TARGETS.get(self.kind, Loss) if isinstance(self.loss, Absent) else type(self.target())
+
+
+def _code(target: Loss | Measure) -> tuple[str, str]:
+    """How Python writes a loss, and the statement that imports it; empty where that is not known."""
+    if isinstance(target, CustomLoss):
+        name, module = getattr(target.function, "__name__", ""), getattr(target.function, "__module__", "")
+        return (name, f"from {module} import {name}") if name.isidentifier() and not _changed(target)[1:] else ("", "")
+    kind = type(target)
+    module = kind.__module__.partition("._")[0]
+    return f"{kind.__name__}({', '.join(_changed(target))})", f"from {module} import {kind.__name__}"
+
+
+def _changed(loss: Any) -> list[str]:
+    """The parameters in which a loss differs from the defaults of its class, as Python writes them."""
+    return [
+        f"{one.name}={getattr(loss, one.name)!r}"
+        for one in fields(loss)
+        if one.init and (one.default is MISSING or getattr(loss, one.name) != one.default)
+    ]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
