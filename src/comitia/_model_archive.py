@@ -128,10 +128,33 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
         if known is not None and not isinstance(known, int):
             raise ModelFileError("a part of it has no number")
         if known and met.setdefault(known, item) is not item:
-            if met[known] != item:
+            if not _alike(met[known], item):
                 raise ModelFileError("two parts of it have one number")
             continue
         yield item
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two parts hold the same but for numbers: what is written twice has passing parts with new ones.
+
+    Arrays of other numbers lie in other files: each of them is looked at by itself.
+    """
+    waiting = [(one, other)]
+    while waiting:
+        a, b = waiting.pop()
+        if isinstance(a, dict) and isinstance(b, dict):
+            if a.keys() != b.keys():
+                return False
+            numbers = a.get("__id__"), b.get("__id__")
+            others = all(numbers) and numbers[0] != numbers[1]
+            waiting += [(a[key], b[key]) for key in a if key != "__id__" and not (others and key == "file")]
+        elif isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                return False
+            waiting += zip(a, b, strict=True)
+        elif type(a) is not type(b) or a != b:
+            return False
+    return True
 
 
 def _array_bytes(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], name: Any) -> int:

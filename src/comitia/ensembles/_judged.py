@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,14 @@ class JudgedEnsemble(MultilabelEnsemble):
         if choice in self._oob.powers:
             return AGGREGATIONS[choice.partition(_READ_OVER)[0]], Seen(self._oob.powers[choice])
         return get_aggregation(choice, loss), get_reading(self.reading)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; refuse at once a choice by out-of-bag losses that a fitted ensemble does not have."""
+        chosen, judges = params.get("aggregation", self.aggregation), params.get("oob_score", self.oob_score)
+        if chosen == "oob" and hasattr(self, "members_") and not hasattr(self, "_oob") and not judges:
+            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
+        super().set_params(**params)
+        return self
 
     def _check_decision(self) -> None:
         if not self.oob_score and isinstance(get_target(self.loss), Measure):

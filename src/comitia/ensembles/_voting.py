@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
 from comitia.aggregation import Aggregation
 from comitia.ensembles._base import MultilabelEnsemble, check_lengths, check_weights
-from comitia.ensembles._crews import MemberList
+from comitia.ensembles._crews import Asked, MemberList
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
 from comitia.ensembles._parameters import documented
@@ -24,7 +25,7 @@ from comitia.ensembles._targets import Targets, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Constraints, Loss
 from comitia.measures import Measure
-from comitia.relevance import Pool, Reading, get_pool
+from comitia.relevance import Pool, Reading, Relevance, get_pool
 
 
 @documented
@@ -34,9 +35,10 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
     Parameters
     ----------
     estimators : list of (name, classifier)
-        The members.  A member that is set to ``"drop"`` is left out.
+        The voters.  One that is set to ``"drop"`` is left out.  An ensemble of this library is there with each of its
+        members, and with their joint distributions where all voters have such; any other classifier is one member.
     weights : array-like of float, optional
-        Weight of each member in the pool and in votes; equal by default.
+        Weight of each voter in the pool and in votes, which the members of an ensemble share; equal by default.
     prefit : bool, default=False
         Whether the members are fitted already.  They are then used as they are, and ``fit`` only learns the labels'
         names and their number.
@@ -88,7 +90,16 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
-        return (*super()._made_of(), MemberList, AnyMultilabel, BinaryRelevance, Unseen)
+        return (*super()._made_of(), MemberList, Voters, AnyMultilabel, BinaryRelevance, Unseen)
+
+    @property
+    def supports_joint(self) -> bool:  # type: ignore[override]
+        """Whether all voters are ensembles that give joint distributions."""
+        if hasattr(self, "members_"):
+            voters = [voter.estimator for voter in self.members_.members]
+        else:
+            voters = [voter for _, voter in self.estimators or () if not isinstance(voter, str)]
+        return bool(voters) and all(isinstance(one, MultilabelEnsemble) and one.supports_joint for one in voters)
 
     def tune(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn how to decide from instances that no member has learnt from; the members stay as they are.
@@ -138,7 +149,13 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
             for estimator in chosen:
                 check_is_fitted(estimator)
             nothing_constant = np.full(targets.Y.shape[1], -1, np.int8)
-            self.members_ = MemberList(tuple(AnyMultilabel(estimator, nothing_constant) for estimator in chosen))
+            self.members_ = Voters(tuple(AnyMultilabel(estimator, nothing_constant) for estimator in chosen))
+            for estimator in chosen:
+                if isinstance(estimator, MultilabelEnsemble) and len(estimator.label_names_) != targets.Y.shape[1]:
+                    raise ComitiaError(
+                        f"voters must know the {targets.Y.shape[1]} labels of y; {type(estimator).__name__} knows "
+                        f"{len(estimator.label_names_)}."
+                    )
             return
         weight = None
         if sample_weight is not None:
@@ -146,7 +163,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
             delayed(AnyMultilabel.fitted)(estimator, X, targets.Y, weight, None) for estimator in chosen
         )
-        self.members_ = MemberList(tuple(fitted))
+        self.members_ = Voters(tuple(fitted))
 
     @property
     def named_estimators_(self) -> dict[str, Any]:
@@ -156,10 +173,18 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         return {name: member.estimator for name, member in zip(names, self.members_.members, strict=True)}
 
     def _weights(self) -> FloatArray | None:
-        if self.weights is None:
+        kept = [not isinstance(estimator, str) for _, estimator in self.estimators]
+        of_voters = np.ones(sum(kept)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)[kept]
+        shares = [voter_shares(voter.estimator) for voter in self.members_.members]
+        if self.weights is None and len({share.tobytes() for share in shares}) == 1 and np.ptp(shares[0]) == 0:
             return None
-        kept = [estimator != "drop" for _, estimator in self.estimators]
-        return np.asarray(self.weights, dtype=np.float64)[kept]
+        return np.concatenate([weight * share for weight, share in zip(of_voters, shares, strict=True)])
+
+    def _values_per_belief(self) -> int:
+        inner = (voter.estimator for voter in self.members_.members)
+        return max(one._values_per_belief() if isinstance(one, MultilabelEnsemble) else 1 for one in inner) + len(
+            self.label_names_
+        )
 
     def _features(self, X: Any, fit: bool = False) -> Any:
         return pass_features(self, X, fit)
@@ -170,6 +195,8 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     def set_params(self, **params: Any) -> MultilabelVotingClassifier:
         """Set parameters, a member by its name, or a member's parameter as ``name__parameter``."""
+        if params.get("aggregation") == "oob":
+            raise ComitiaError("aggregation='oob' chooses by out-of-bag losses, and a vote has none.")
         self._set_params("estimators", **params)
         return self
 
@@ -179,3 +206,31 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         tags.input_tags.sparse = all(t.input_tags.sparse for t in members)
         tags.input_tags.allow_nan = all(t.input_tags.allow_nan for t in members)
         return tags
+
+
+@dataclass(frozen=True)
+class Voters(MemberList):
+    """Classifiers that vote; an ensemble of ours stands for its members."""
+
+    members: tuple[AnyMultilabel, ...]
+
+    def __len__(self) -> int:
+        return sum(len(voter_shares(voter.estimator)) for voter in self.members)
+
+    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+        for voter in self.members:
+            ensemble = voter.estimator
+            if isinstance(ensemble, MultilabelEnsemble):
+                # What it has observed itself: it may have been fitted elsewhere.
+                yield from ensemble._believed(ensemble._features(X), ensemble.observed_, asked.joint)
+            else:
+                yield voter.belief(X, asked.observed)
+
+
+def voter_shares(voter: Any) -> FloatArray:
+    """Return the shares of a voter's members in its weight; they add up to one."""
+    if not isinstance(voter, MultilabelEnsemble):
+        return np.ones(1)
+    weights = voter._weights()
+    weights = np.ones(len(voter.members_)) if weights is None else weights
+    return np.asarray(weights / weights.sum(), dtype=np.float64)

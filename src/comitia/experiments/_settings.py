@@ -175,10 +175,7 @@ class EnsembleSetting:
     def n_members(self) -> int:
         if self.foreign:
             return 1
-        built = self.build()
-        if hasattr(built, "n_estimators"):
-            return int(built.n_estimators)
-        return sum(not isinstance(member, str) for _, member in getattr(built, "estimators", [(OWN, None)]))
+        return _members_of(self.build())
 
     @property
     def leaves_out(self) -> bool:
@@ -286,6 +283,12 @@ def _made_of(name: str, value: Any) -> Any:
     if name == "estimator" and isinstance(value, Mapping) and not _is_made(value):
         return called("logistic regression", LogisticRegression, value)
     return made(value, KINDS)
+
+
+def _members_of(classifier: Any) -> int:
+    if isinstance(classifier, MultilabelVotingClassifier):
+        return sum(_members_of(voter) for _, voter in classifier.estimators if not isinstance(voter, str))
+    return int(getattr(classifier, "n_estimators", 1)) if isinstance(classifier, MultilabelEnsemble) else 1
 
 
 def _is_made(value: Any) -> bool:
