@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
+import sys
 from pathlib import Path
 
 NAMES = sorted(
@@ -15,10 +17,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], help=f"which: {', '.join(NAMES)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, to see that everything runs")
-    arguments = parser.parse_args()
-    for name in arguments.names or NAMES:
+    if "peers" in sys.argv:
+        importlib.import_module("benchmarks.peers").add_options(parser)
+    arguments = vars(parser.parse_args())
+    for name in arguments["names"] or NAMES:
         print(f"# {name}", flush=True)
-        for case in importlib.import_module(f"benchmarks.{name}").run(quick=arguments.quick):
+        run = importlib.import_module(f"benchmarks.{name}").run
+        for case in run(**{key: arguments[key] for key in inspect.signature(run).parameters if key in arguments}):
             print(case.line(), flush=True)
 
 
