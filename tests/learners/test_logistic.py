@@ -1,5 +1,6 @@
 import warnings
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,14 +13,17 @@ from comitia.datasets import load_mulan
 from comitia.learners import _logistic_blocks
 from comitia.learners._logistic import fit_logistic, predict_logistic
 from comitia.learners._logistic_kernels import (
+    Design,
+    Sample,
+    add_products,
     add_rows,
-    advance,
-    apply_metric,
-    multiply_rows,
-    residuals32,
-    residuals64,
+    add_sparse_moments,
+    evaluate,
+    residuals,
+    take_rows,
 )
 from comitia.learners._logistic_solver import MEMORY, Objectives, State, metric_of, padded
+from comitia.learners._logistic_steps import advance, apply_metric
 
 
 def bootstraps(n, members, seed=0):
@@ -239,9 +243,13 @@ def test_prediction_refuses_other_features():
         predict_logistic(np.ones((1, 4)), np.ones((2, 4)), np.ones(3))
 
 
-@pytest.mark.parametrize(
-    ("loop", "dtype", "digits"), [(residuals32, np.float32, 1e-6), (residuals64, np.float64, 1e-14)]
-)
+@numba.njit
+def residual_loop(scores, targets, weights, losses):
+    residuals(scores, targets, weights, losses)
+
+
+@pytest.mark.parametrize("loop", [residual_loop, residuals], ids=["compiled", "plain"])
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float32, 1e-6), (np.float64, 1e-14)])
 def test_the_residual_loop_is_sigmoid_and_softplus(loop, dtype, digits):
     rng = np.random.default_rng(4)
     scores = (5 * rng.normal(size=(40, 7))).astype(dtype)
@@ -250,21 +258,51 @@ def test_the_residual_loop_is_sigmoid_and_softplus(loop, dtype, digits):
     weights = rng.integers(3, size=40).astype(dtype)
     losses = np.ones(7, dtype=dtype)
     filled = scores.copy()
-    loop(filled, np.hstack([1 - targets, targets]), 7, weights, losses)
+    loop(filled, targets, weights, losses)
     exact, sign, s = scores.astype(np.float64), 1.0 - 2 * targets, weights[:, None].astype(np.float64)
     np.testing.assert_allclose(filled, s * sign * expit(sign * exact), rtol=digits, atol=1e-37)
-    np.testing.assert_allclose(losses, 1 + (s * np.logaddexp(0, sign * exact)).sum(axis=0), rtol=digits)
+    np.testing.assert_allclose(losses, 1 + (s * np.logaddexp(0, sign * exact)).sum(axis=0), rtol=2 * digits)
+
+
+def mixed_design(rng, n, thin, thick, dtype=np.float64):
+    sparse = sp.random_array((n, thin), density=0.2, rng=rng, format="csr", dtype=dtype)
+    dense = rng.normal(size=(n, thick)).astype(dtype)
+    design = Design(dense, sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data)
+    return design, np.hstack([sparse.toarray(), dense])
 
 
 def test_sparse_products_are_the_dense_ones():
     rng = np.random.default_rng(5)
-    X = sp.random_array((30, 20), density=0.2, rng=rng, format="csr")
-    matrix, rows = rng.normal(size=(20, 3)), rng.normal(size=(30, 3))
-    out, into = np.empty((30, 3)), np.ones((20, 3))
-    multiply_rows(X.indptr, X.indices, X.data, matrix, out)
-    add_rows(X.indptr, X.indices, X.data, rows, into)
-    np.testing.assert_allclose(out, X.toarray() @ matrix)
-    np.testing.assert_allclose(into, 1 + X.toarray().T @ rows)
+    design, X = mixed_design(rng, 30, 20, 0)
+    rows = np.arange(0, 30, 2)
+    matrix, residues = rng.normal(size=(20, 3)), rng.normal(size=(15, 3))
+    out, into, moments, weights = np.ones((15, 3)), np.ones((20, 3)), np.zeros((20, 20)), rng.random(15)
+    add_products(design, rows, matrix, out)
+    add_rows(design, rows, residues, into)
+    add_sparse_moments(design, rows, weights, moments)
+    np.testing.assert_allclose(out, 1 + X[rows] @ matrix)
+    np.testing.assert_allclose(into, 1 + X[rows].T @ residues)
+    np.testing.assert_allclose(moments, np.tril(X[rows].T @ (weights[:, None] * X[rows])))
+
+
+@pytest.mark.parametrize(("thin", "thick"), [(6, 4), (0, 4), (6, 0)])
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float32, 1e-4), (np.float64, 1e-12)])
+def test_values_and_gradients_are_those_of_the_formula(thin, thick, dtype, digits):
+    rng = np.random.default_rng(8)
+    n, P = 3000, 5
+    design, X = mixed_design(rng, n, thin, thick, dtype)
+    rows = np.sort(rng.choice(n, 2500, replace=False))
+    X, penalty = X[rows].astype(np.float64), np.append(np.ones(thin + thick - 1), 0.0)
+    Y, s, W = rng.integers(2, size=(2500, P)), rng.random(2500), rng.normal(size=(P, thin + thick))
+    sign = 1.0 - 2 * Y
+    losses = 0.5 * (W * W) @ penalty + s @ np.logaddexp(0, sign * (X @ W.T))
+    slopes = W * penalty + (s[:, None] * sign * expit(sign * (X @ W.T))).T @ X
+    labels = padded(Y)
+    for given, places in ((design, rows), (take_rows(design, rows), np.arange(2500))):
+        values, gradients = np.empty(P), np.empty(W.shape)
+        evaluate(given, Sample(places, s, labels), penalty, W, values, gradients)
+        np.testing.assert_allclose(values, losses, rtol=digits)
+        np.testing.assert_allclose(gradients, slopes, rtol=digits, atol=100 * digits)
 
 
 @pytest.mark.parametrize("compact", [False, True])
@@ -290,7 +328,9 @@ def test_directions_are_those_of_bfgs_with_explicit_matrices():
     X, Y = CASES["plain"]
     design = np.hstack([X, np.ones((len(X), 1))])
     penalty = np.append(np.ones(X.shape[1]), 0.0)
-    objectives = Objectives(design, np.ones(len(X)), padded(Y), penalty, None)
+    whole = Design(design, np.zeros(len(X) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
+    sample = Sample(np.arange(len(X)), np.ones(len(X)), padded(Y))
+    objectives = Objectives(whole, whole, sample, penalty, None)
     hessian = np.diag(penalty) + 0.1 * design.T @ design
     metric = metric_of(hessian)[None]
     state = State.starting(np.zeros((3, 13)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,12 +16,13 @@ from comitia._arrays import check_finite, check_sparse
 from comitia._errors import ComitiaError
 from comitia._jobs import one_blas_thread
 from comitia.learners._logistic_blocks import Problems
-from comitia.learners._logistic_kernels import CONVERGED
+from comitia.learners._logistic_kernels import Design
+from comitia.learners._logistic_steps import CONVERGED
 
 Array = NDArray[Any]
 
 TILE = 256  # rows predicted together
-DENSE_FROM = 0.25  # share of entries from which a sparse design matrix is slower than a dense one
+DENSE_FROM = 0.1  # share of entries from which a sparse column is slower than a dense one
 NAMED = 50  # unsolved problems that a warning names
 
 SOLVABLE = (1e-30, 1e18)
@@ -88,7 +89,7 @@ def fit_logistic(
     Parameters
     ----------
     X : array or sparse array of shape (n, d)
-        Sparse input stays sparse, unless a quarter of its entries are present.
+        Columns of which less than a tenth is present are kept sparse, whatever X is.
     targets : array of shape (n, L)
         0 or 1.
     sample_weight : array of shape (n, W), optional
@@ -163,20 +164,23 @@ def fit_logistic(
     finite = np.flatnonzero(limit == 0)
     if len(finite) == 0:
         return fit
-    design, centre = _design(X, fit_intercept)
+    design, order, centre = _design(X, fit_intercept)
+    single = Design(design.dense.astype(np.float32), *design[1:3], design.data.astype(np.float32))
     problems = Problems(
-        single=design.astype(np.float32),
+        single=single,
         double=design,
         targets=Y,
         weights=C * weights,
         target_of=target_of[finite],
         weight_of=weight_of[finite],
         penalty=np.repeat([1.0, 0.0], [d, fit_intercept]),
-        free=None if free is None else np.pad(free[finite], ((0, 0), (0, int(fit_intercept))), constant_values=True),
+        free=None
+        if free is None
+        else np.pad(free[finite][:, order], ((0, 0), (0, int(fit_intercept))), constant_values=True),
     )
     with one_blas_thread():
         solved = problems.solve(tol, max_iter, n_jobs, verbose)
-    fit.coef[finite] = solved.point[:, :d]
+    fit.coef[finite[:, None], order] = solved.point[:, :d]
     fit.intercept[finite] = solved.point[:, d:].sum(axis=1) - fit.coef[finite] @ centre
     check_finite("the coefficients of logistic regressions", fit.coef)
     check_finite("the intercepts of logistic regressions", fit.intercept, or_infinite=True)
@@ -256,36 +260,56 @@ def checked(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return probabilities
 
 
-def _design(X: Any, fit_intercept: bool) -> tuple[Any, Array]:
-    """Return [X - centre, 1] in double precision, and the centre: zero if X is sparse or has no intercept.
+class Columns(NamedTuple):
+    """How the columns of X lie in a design matrix."""
 
+    design: Design
+    order: Array
+    centre: Array
+
+
+def _design(X: Any, fit_intercept: bool) -> Columns:
+    """Return the design matrix in double precision, the columns of X in its order, and what was taken from each.
+
+    Columns with few entries are kept sparse, as they are; the others are dense and, if there is an intercept, centred.
     Centring changes the problem's variables, not its solution; without it a feature far from zero would lose its
     digits in single precision.
     """
     n, d = X.shape
-    centre = np.zeros(d)
-    if sp.issparse(X) and X.nnz > DENSE_FROM * n * d:
-        X = X.toarray()
-    if not fit_intercept:
-        return X.astype(np.float64), centre
     if sp.issparse(X):
-        design = sp.hstack([X, np.ones((n, 1))], format="csr", dtype=np.float64)
-        if design.nnz < np.iinfo(np.int32).max:
-            design.indices, design.indptr = design.indices.astype(np.int32), design.indptr.astype(np.int32)
-        return design, centre
-    centre = X.mean(axis=0, dtype=np.float64)
-    design = np.ones((n, d + 1))
-    np.subtract(X, centre, out=design[:, :d])
-    return design, centre
+        entries = np.bincount(X.indices, minlength=d)
+    else:
+        entries = np.count_nonzero(X, axis=0)
+    full = entries > DENSE_FROM * n
+    thin, thick = np.flatnonzero(~full), np.flatnonzero(full)
+    dense = np.ones((n, len(thick) + fit_intercept))
+    values = dense[:, : len(thick)]
+    centre = np.zeros(d)
+    if sp.issparse(X):
+        if len(thick):
+            values[:] = X[:, thick].toarray()
+        sparse = X[:, thin] if len(thick) else X
+    else:
+        values[:] = X if len(thick) == d else X[:, thick]
+        sparse = sp.csr_array(X[:, thin])
+    if fit_intercept and len(thick):
+        centre[thick] = values.mean(axis=0)
+        values -= centre[thick]
+    types = np.int64, np.int32, np.float64
+    indptr, indices, data = (
+        np.ascontiguousarray(part, dtype=kind)
+        for part, kind in zip((sparse.indptr, sparse.indices, sparse.data), types, strict=True)
+    )
+    return Columns(Design(dense, indptr, indices, data), np.concatenate([thin, thick]), centre)
 
 
 def _limits(Y: Array, weights: Array) -> Array:
     """Return the intercept's limit (W, L): -inf or inf where all weighted rows agree on a target, else 0."""
-    counted = (weights > 0).T.astype(np.float64)
-    positive = counted @ Y
+    counted = (weights > 0).astype(np.float64)
+    positive = (sp.csr_array(Y).T @ counted).T
     limits = np.zeros(positive.shape)
     limits[positive == 0] = -np.inf
-    limits[positive == counted.sum(axis=1, keepdims=True)] = np.inf
+    limits[positive == counted.sum(axis=0)[:, None]] = np.inf
     return limits
 
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from comitia._jobs import local_threads, on_cluster
-from comitia.learners._logistic_kernels import CONVERGED, apply_metric
-from comitia.learners._logistic_solver import Objectives, Solutions, metric_of, minimise, padded
+from comitia.learners._logistic_kernels import Design, Sample
+from comitia.learners._logistic_solver import Objectives, Solutions, gathered, metric_of, minimise
+from comitia.learners._logistic_steps import CONVERGED, begin_masked
 
 Array = NDArray[Any]
 
 # The layout of the blocks decides the last bits of a result, so it does not depend on the number of threads.
-BLOCK = 128  # problems solved together
-SPARSE_BLOCK = 256
+BLOCK = 64  # problems solved together; the coefficients of as many fit the second-level cache beside sparse columns
 BLOCK_ENTRIES = 2**24  # of the metrics of a block, where masks give each problem its own
-ANCHOR_BLOCK = 64
+ANCHOR_BLOCK = 16
 ANCHOR_LIMIT = 1000
+ANCHOR_TOL = 1e-3  # a bootstrap moves an optimum farther than this
 MATRIX_FEATURES = 512  # up to here second derivatives are a matrix, beyond only its diagonal
-MATRIX_ENTRIES = 2**26
+MATRIX_ENTRIES = 2**26  # of the matrices that are kept at a time
 PATIENCE = 60  # evaluations after which second derivatives of a problem's own are worth their cost
 
 
@@ -34,7 +34,7 @@ class Problems:
 
     Attributes
     ----------
-    single, double : arrays or CSR arrays of shape (n, D)
+    single, double : Design
         The design matrix in both precisions.
     targets : int8 array of shape (n, L)
     weights : float64 array of shape (n, W)
@@ -46,8 +46,8 @@ class Problems:
         Coefficients that may differ from zero.
     """
 
-    single: Any
-    double: Any
+    single: Design
+    double: Design
     targets: Array
     weights: Array
     target_of: Array
@@ -55,96 +55,116 @@ class Problems:
     penalty: Array
     free: Array | None
 
+    @property
+    def diagonal(self) -> bool:
+        """Whether second derivatives are a diagonal, not a matrix."""
+        return len(self.penalty) > max(2, MATRIX_FEATURES)
+
     def solve(self, tol: float, max_iter: int, n_jobs: int | None, verbose: int = 0) -> Solutions:
         """Solve every problem; a row is a problem."""
         solved = Solutions.empty(len(self.target_of), len(self.penalty))
         threads = local_threads(n_jobs)
-        anchors = self._anchors(tol, threads)
+        for group in self._groups():
+            anchors = self._anchors(group, tol, threads)
 
-        def solve_block(block: Array) -> None:
-            self._solve_block(block, anchors, tol, max_iter).write_into(solved, block)
+            def solve_block(block: Array, anchors: Anchors = anchors) -> None:
+                self._solve_block(block, anchors, tol, max_iter).write_into(solved, block)
 
-        order = np.argsort(self.weight_of, kind="stable")
-        columns = np.split(order, np.flatnonzero(np.diff(self.weight_of[order])) + 1)
-        size = SPARSE_BLOCK if sp.issparse(self.double) else BLOCK
-        if self.free is not None and not anchors.diagonal:
-            size = min(size, max(1, BLOCK_ENTRIES // anchors.matrices[0].size))
-        blocks = [block for column in columns for block in _cut(column, size)]
-        elsewhere = on_cluster(_solve_there, lambda: (self, anchors, tol, max_iter), blocks, n_jobs)
-        if elsewhere is None:
-            _each(solve_block, blocks, threads, verbose)
-        else:
-            for block, part in zip(blocks, elsewhere, strict=True):
-                part.write_into(solved, block)
+            blocks = self._blocks(group)
+            elsewhere = on_cluster(_solve_there, lambda anchors=anchors: (self, anchors, tol, max_iter), blocks, n_jobs)
+            if elsewhere is None:
+                _each(solve_block, blocks, threads, verbose)
+            else:
+                for block, part in zip(blocks, elsewhere, strict=True):
+                    part.write_into(solved, block)
         return solved
+
+    def _groups(self) -> Iterator[Array]:
+        """Yield problems whose targets' matrices are kept at the same time."""
+        targets, position = np.unique(self.target_of, return_inverse=True)
+        size = len(targets) if self.diagonal else max(1, MATRIX_ENTRIES // len(self.penalty) ** 2)
+        for start in range(0, len(targets), size):
+            yield np.flatnonzero((position >= start) & (position < start + size))
+
+    def _blocks(self, group: Array) -> list[Array]:
+        """Cut problems into blocks that share weights."""
+        order = group[np.argsort(self.weight_of[group], kind="stable")]
+        columns = np.split(order, np.flatnonzero(np.diff(self.weight_of[order])) + 1)
+        size = BLOCK
+        if self.free is not None and not self.diagonal:
+            size = min(size, max(1, BLOCK_ENTRIES // len(self.penalty) ** 2))
+        return [block for column in columns for block in _cut(column, size)]
 
     def _solve_block(self, block: Array, anchors: Anchors, tol: float, max_iter: int) -> Solutions:
         """Solve problems that share weights: in single precision, then checked or continued in double."""
-        weights = self.weights[:, self.weight_of[block[0]]]
         targets = self.target_of[block]
         free = None if self.free is None else self.free[block]
+        objectives = self._objectives(self.weights[:, self.weight_of[block[0]]], targets, free)
         start, metric, of = anchors.for_problems(targets, free)
-        limit = max_iter if anchors.diagonal else min(PATIENCE, max_iter)
-        fast = self._objectives(self.single, weights, targets, free)
-        solved = minimise(fast, start, metric, of, tol / 2, limit)
-        exact = replace(fast, **self._rows(self.double, weights))
-        _return_to_base(solved, exact)
-        solved = minimise(exact, solved.point, metric, of, tol, limit, solved.iterations)
+        limit = max_iter if self.diagonal else min(PATIENCE, max_iter)
+        solved = minimise(objectives, start, metric, of, tol / 2, limit, precise=False)
+        _return_to_base(solved, objectives)
+        solved = minimise(objectives, solved.point, metric, of, tol, limit, precise=True, steps=solved.iterations)
         for _ in range(0, max_iter, limit):
             left = np.flatnonzero(solved.status != CONVERGED)
             if len(left) == 0:
                 break
-            own = exact.only(left)
-            metric = own.metrics(own.hessians(solved.point[left], anchors.diagonal))
+            own = objectives.only(left)
+            hessians = [own.hessian(weights, self.diagonal) for weights in own.curvatures(solved.point[left])]
+            metric = own.metrics(np.stack(hessians))
             each = np.arange(len(left))
-            more = minimise(own, solved.point[left], metric, each, tol, limit, solved.iterations[left])
+            steps = solved.iterations[left]
+            more = minimise(own, solved.point[left], metric, each, tol, limit, precise=True, steps=steps)
             more.write_into(solved, left)
         return solved
 
-    def _objectives(self, design: Any, weights: Array, targets: Array, free: Array | None) -> Objectives:
-        columns = self.targets[np.ix_(np.flatnonzero(weights), targets)]
-        return Objectives(**self._rows(design, weights), targets=padded(columns), penalty=self.penalty, free=free)
-
-    def _rows(self, design: Any, weights: Array) -> dict[str, Any]:
-        """Return the rows of positive weight, and their weights in the precision of the design matrix."""
+    def _objectives(self, weights: Array, targets: Array, free: Array | None) -> Objectives:
         rows = np.flatnonzero(weights)
-        return {
-            "design": design if len(rows) == len(weights) else design[rows],
-            "weights": weights[rows].astype(design.dtype),
-        }
+        sample = Sample(rows, weights[rows], gathered(self.targets, rows, targets))
+        return Objectives(self.single, self.double, sample, self.penalty, free)
 
-    def _anchors(self, tol: float, threads: int) -> Anchors:
+    def _anchors(self, group: Array, tol: float, threads: int) -> Anchors:
         """Solve each target under the mean of the weights, unless too few problems share it to gain by that."""
-        targets, position = np.unique(self.target_of, return_inverse=True)
+        targets, position = np.unique(self.target_of[group], return_inverse=True)
         T, D = len(targets), len(self.penalty)
-        diagonal = D > 2 and (D > MATRIX_FEATURES or T * D * D > MATRIX_ENTRIES)
         shared = len(position) > 2 * T
         free = None
         if self.free is not None:
             free = np.zeros((T, D), dtype=bool)
-            np.logical_or.at(free, position, self.free)
+            np.logical_or.at(free, position, self.free[group])
         weights = self.weights[:, np.unique(self.weight_of)].mean(axis=1)
-        everything = self._objectives(self.single, weights, targets[:0], None)
-        moments = everything.second_moments(everything.weights, diagonal)
-        matrices = np.zeros((T, 2 if diagonal else D, D), dtype=np.float32)
+        everything = self._objectives(weights, targets[:0], None)
+        moments = everything.second_moments(everything.sample.weights, self.diagonal)
+        matrices = np.zeros((T, *moments.shape), dtype=np.float32)
         anchors = Anchors(targets, np.zeros((T, D)), matrices, factored=free is None)
+        curvatures = np.empty((T, len(everything.sample.rows)) if shared else (0, 0), dtype=np.float32)
 
         def anchor(block: Array) -> None:
             part = None if free is None else free[block]
-            objectives = self._objectives(self.single, weights, targets[block], part)
+            objectives = self._objectives(weights, targets[block], part)
             rates, points = objectives.base_rates(len(block))
-            base = objectives.penalised((rates * (1 - rates))[:, None, None] * moments)
-            hessians = iter(base)
+            hessians = (rates * (1 - rates))[:, None, None] * moments
+            hessians[:, 0] += self.penalty if self.diagonal else 0
+            if not self.diagonal:
+                hessians += np.diag(self.penalty)
             if shared:
-                metric = objectives.metrics(base)
-                limit = ANCHOR_LIMIT if diagonal else PATIENCE
-                points = minimise(objectives, points, metric, np.arange(len(block)), tol, limit).point
-                hessians = objectives.hessians(points, diagonal)
+                metric = objectives.metrics(hessians)
+                limit = ANCHOR_LIMIT if self.diagonal else PATIENCE
+                of = np.arange(len(block))
+                points = minimise(objectives, points, metric, of, max(tol, ANCHOR_TOL), limit, precise=False).point
+                curvatures[block] = objectives.curvatures(points)
+            else:
+                matrices[block] = objectives.metrics(hessians) if anchors.factored else hessians
             anchors.points[block] = points
-            for at, hessian in zip(block, hessians, strict=True):
-                anchors.matrices[at] = metric_of(hessian) if anchors.factored else hessian
+
+        def measure(block: Array) -> None:
+            for target in block:
+                hessian = everything.hessian(curvatures[target], self.diagonal)
+                matrices[target] = metric_of(hessian) if anchors.factored else hessian
 
         _each(anchor, _cut(np.arange(T), ANCHOR_BLOCK), threads)
+        if shared:
+            _each(measure, _cut(np.arange(T), 1), threads)
         return anchors
 
 
@@ -167,10 +187,6 @@ class Anchors:
     matrices: Array
     factored: bool
 
-    @property
-    def diagonal(self) -> bool:
-        return bool(self.matrices.shape[1] < self.matrices.shape[2])
-
     def for_problems(self, targets: Array, free: Array | None) -> tuple[Array, Array, Array]:
         """Return starts (P, D), metrics, and which metric each problem uses.
 
@@ -178,17 +194,11 @@ class Anchors:
         that mask: w_S + H_SS⁻¹ H_SR w_R, S the free and R the removed coefficients.
         """
         at = np.searchsorted(self.targets, targets)
-        points = self.points[at]
         if free is None:
-            return points, self.matrices, at
-        metric = np.stack([metric_of(self.matrices[a], f) for a, f in zip(at, free, strict=True)])
-        starts = np.where(free, points, 0.0)
-        if not self.diagonal:
-            shift = np.empty(points.shape[1])
-            for p, a in enumerate(at):
-                pull = self.matrices[a] @ np.where(free[p], 0.0, points[p])
-                apply_metric(metric[p], np.where(free[p], pull, 0.0), shift)
-                starts[p] += shift
+            return self.points[at], self.matrices, at
+        metric = np.empty((len(at), *self.matrices.shape[1:]), dtype=np.float32)
+        starts = np.empty((len(at), self.points.shape[1]))
+        begin_masked(self.matrices, self.points, at, free, metric, starts)
         return starts, metric, np.arange(len(at))
 
 
@@ -213,4 +223,5 @@ def _cut(items: Array, size: int) -> list[Array]:
 
 
 def _each(work: Callable[[Array], None], blocks: Sequence[Array], threads: int, verbose: int = 0) -> None:
-    Parallel(n_jobs=threads, require="sharedmem", verbose=verbose)(delayed(work)(block) for block in blocks)
+    parallel = Parallel(threads, require="sharedmem", verbose=verbose, batch_size=1, pre_dispatch="all")
+    parallel(delayed(work)(block) for block in blocks)

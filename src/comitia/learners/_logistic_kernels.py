@@ -1,18 +1,59 @@
-"""Compiled loops of the logistic learners: arrays in, output arrays filled.
+"""Compiled loops of the logistic learners that pass over the rows: arrays in, output arrays filled.
 
-`residuals32` and `residuals64` are the element-wise part of a gradient, `multiply_rows` and `add_rows` the
-products with a sparse design matrix; `advance` is one step of the quasi-Newton method for every problem of a
-block.
+`evaluate` gives the values and gradients of a block of problems: products with the dense columns of the design matrix by
+BLAS, those with its sparse columns by `add_products` and `add_rows`, and between them `residuals`.  `curvatures` and
+`add_sparse_moments` are for second derivatives.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
 
-RUNNING, CONVERGED, STALLED = 0, 1, 2
+Array = NDArray[Any]
+
+LANES = 16  # loops over many problems run over a multiple of this, so that none of it is left to a scalar loop
+CACHED = 2**19  # bytes of a chunk of rows that stay in the second-level cache
+SPARSE_ROWS = 4096  # rows whose part of a gradient is added up in single precision
+
+_FAST: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+
+
+class Design(NamedTuple):
+    """A matrix (n, D) whose first columns are sparse and whose last are dense; an intercept's ones come last.
+
+    Attributes
+    ----------
+    dense : array of shape (n, number of dense columns)
+        float32 or float64: the precision of every product with it.
+    indptr, indices, data : arrays
+        The sparse columns in CSR format: int64, int32 and the precision of the dense ones.
+    """
+
+    dense: Array
+    indptr: Array
+    indices: Array
+    data: Array
+
+
+class Sample(NamedTuple):
+    """The rows of a design matrix that problems learn from, of positive weight.
+
+    Attributes
+    ----------
+    rows : int64 array of shape (n,)
+    weights : float64 array of shape (n,)
+    labels : int8 array of shape (n, at least P)
+        Targets, 0 or 1, a column a problem, with zeros appended up to whole `lanes`.
+    """
+
+    rows: Array
+    weights: Array
+    labels: Array
 
 
 def _residuals_for(
@@ -28,14 +69,12 @@ def _residuals_for(
     exp_series = tuple(real(1 / np.prod(np.arange(1.0, k + 1))) for k in range(exp_terms, -1, -1))
     log_series = tuple(real(2 / (2 * k + 1)) for k in range(log_terms, -1, -1))
 
-    @numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-    def residuals(scores: Any, targets: Any, first: int, weights: Any, losses: Any) -> None:
+    def residuals(scores: Any, targets: Any, weights: Any, losses: Any) -> None:
         rows, problems = scores.shape
         for i in range(rows):
             weight = weights[i]
-            target = targets[i, first : first + problems]
             for p in range(problems):
-                sign = one - two * real(target[p])
+                sign = one - two * real(targets[i, p])
                 mistake = sign * scores[i, p]
                 # e = exp(-|score|) = 2^k times a Taylor polynomial on [-ln 2 / 2, ln 2 / 2].
                 argument = max(-abs(mistake), least)
@@ -57,20 +96,92 @@ def _residuals_for(
     return residuals
 
 
-# Turn scores f (n, P) into weighted residuals s (σ(f) - y) in place, and add s log(1 + exp(±f)) to losses (P,);
-# their targets y are the columns from ``first`` on.
-residuals32 = _residuals_for(np.float32, np.int32, -87.0, (127, 23), 6, 6)
-residuals64 = _residuals_for(np.float64, np.int64, -708.0, (1023, 52), 12, 14)
+_RESIDUALS = {
+    "float32": _residuals_for(np.float32, np.int32, -87.0, (127, 23), 6, 6),
+    "float64": _residuals_for(np.float64, np.int64, -708.0, (1023, 52), 12, 14),
+}
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def multiply_rows(indptr: Any, indices: Any, data: Any, matrix: Any, out: Any) -> None:
-    """Fill ``out`` (rows, P) with the product of the CSR rows and ``matrix`` (D, P)."""
-    rows, problems = out.shape
-    for i in range(rows):
-        for p in range(problems):
-            out[i, p] = 0
-        at, end = indptr[i], indptr[i + 1]
+def residuals(scores: Any, targets: Any, weights: Any, losses: Any) -> None:
+    """Turn scores f (n, P) into weighted residuals s (σ(f) - y) in place; add s log(1 + exp(±f)) to losses (P,)."""
+    _RESIDUALS[str(scores.dtype)](scores, targets, weights, losses)
+
+
+@overload(residuals, jit_options=_FAST)
+def _residuals_of_precision(scores: Any, targets: Any, weights: Any, losses: Any) -> Any:  # noqa: ARG001
+    return _RESIDUALS[str(scores.dtype)]
+
+
+@numba.njit(cache=True, **_FAST)
+def evaluate(design: Any, sample: Any, penalty: Any, points: Any, values: Any, gradients: Any) -> None:
+    """Fill values (P,) and gradients (P, D), in double precision, at points (P, D).
+
+    Sums are in the precision of the design matrix within a chunk of rows, beyond it in double precision.  Rows are
+    copied a chunk at a time, unless the sample has all of them in their order.
+    """
+    P, D = points.shape
+    n, width = sample.labels.shape
+    thick = design.dense.shape[1]
+    thin = D - thick
+    coefficients = np.zeros((D, width), dtype=design.dense.dtype)
+    for p in range(P):
+        values[p] = 0
+        for j in range(D):
+            coefficients[j, p] = points[p, j]
+            values[p] += 0.5 * penalty[j] * points[p, j] * points[p, j]
+            gradients[p, j] = penalty[j] * points[p, j]
+    step = max(64, CACHED // (design.dense.itemsize * (width + thick)))
+    scores = np.zeros((step, width), dtype=design.dense.dtype)
+    apart = design.dense.shape[0] > n
+    buffer = np.empty((step if apart else 0, thick), dtype=design.dense.dtype)
+    part = np.empty((width, thick), dtype=design.dense.dtype)
+    total = np.zeros((thin, width), dtype=design.dense.dtype)
+    weights = np.empty(step, dtype=design.dense.dtype)
+    losses = np.empty(width, dtype=design.dense.dtype)
+    pending = 0
+    for start in range(0, n, step):
+        size = min(step, n - start)
+        rows = sample.rows[start : start + size]
+        some = scores[:size]
+        for i in range(size):
+            weights[i] = sample.weights[start + i]
+        block = design.dense[start : start + size]
+        if apart:
+            block = buffer[:size]
+            copy_rows(design.dense, rows, block)
+        if thick:
+            np.dot(block, coefficients[thin:], some)
+        else:
+            some[:] = 0
+        if thin:
+            add_products(design, rows, coefficients, some)
+        losses[:] = 0
+        residuals(some, sample.labels[start : start + size], weights, losses)
+        for p in range(P):
+            values[p] += losses[p]
+        if thick:
+            np.dot(some.T, block, part)
+            for p in range(P):
+                for j in range(thick):
+                    gradients[p, thin + j] += part[p, j]
+        if thin:
+            add_rows(design, rows, some, total)
+            pending += size
+            if pending >= SPARSE_ROWS or start + size == n:
+                for p in range(P):
+                    for j in range(thin):
+                        gradients[p, j] += total[j, p]
+                total[:] = 0
+                pending = 0
+
+
+@numba.njit(cache=True, **_FAST)
+def add_products(design: Any, rows: Any, matrix: Any, out: Any) -> None:
+    """Add the product of rows of the sparse columns and ``matrix`` (at least as many rows, P) to ``out``."""
+    problems = out.shape[1]
+    indices, data = design.indices, design.data
+    for i in range(rows.size):
+        at, end = design.indptr[rows[i]], design.indptr[rows[i] + 1]
         while at + 4 <= end:  # four entries at a time: fewer passes over the row of the result
             a, b, c, d = data[at], data[at + 1], data[at + 2], data[at + 3]
             ja, jb, jc, jd = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
@@ -83,164 +194,128 @@ def multiply_rows(indptr: Any, indices: Any, data: Any, matrix: Any, out: Any) -
                 out[i, p] += a * matrix[ja, p]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def add_rows(indptr: Any, indices: Any, data: Any, rows: Any, into: Any) -> None:
-    """Add the product of the transposed CSR rows and ``rows`` (rows, P) to ``into`` (D, P)."""
-    problems = rows.shape[1]
-    for i in range(rows.shape[0]):
-        for at in range(indptr[i], indptr[i + 1]):
-            a, j = data[at], indices[at]
+@numba.njit(cache=True, **_FAST)
+def add_rows(design: Any, rows: Any, residues: Any, into: Any) -> None:
+    """Add the product of the transposed rows of the sparse columns and ``residues`` (rows, P) to ``into``."""
+    problems = residues.shape[1]
+    for i in range(rows.size):
+        for at in range(design.indptr[rows[i]], design.indptr[rows[i] + 1]):
+            a, j = design.data[at], design.indices[at]
             for p in range(problems):
-                into[j, p] += a * rows[i, p]
+                into[j, p] += a * residues[i, p]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: float, attempts: int) -> None:
-    """Take the values at the trial points in, and propose the next trial point of every running problem.
-
-    Limited-memory BFGS whose initial matrix is the metric ``metric[of[p]]``.  A step is accepted when the
-    objective has not risen by more than the share ``slack`` (rounding) and the slope along the direction
-    has shrunk (the approximate Wolfe conditions of Hager and Zhang, 2005); otherwise the zero of the slope,
-    which increases along a line because the objective is convex, is bracketed.
-    """
-    for p in range(state.point.shape[0]):
-        if state.status[p] != RUNNING:
-            continue
-        if state.iterations[p] > 0 and not _accepts(state, p, slack):
-            state.attempts[p] += 1
-            if state.attempts[p] > attempts:
-                state.status[p] = STALLED
-                continue
+@numba.njit(cache=True, **_FAST)
+def curvatures(design: Any, rows: Any, weights: Any, points: Any, out: Any) -> None:
+    """Fill ``out`` (P, n) with s σ(f) (1 - σ(f)), the weights of second derivatives."""
+    P, D = points.shape
+    thick = design.dense.shape[1]
+    coefficients = np.empty((D, P), dtype=design.dense.dtype)
+    coefficients[:] = points.T
+    step = 512
+    scores = np.zeros((step, P), dtype=design.dense.dtype)
+    block = np.empty((step, thick), dtype=design.dense.dtype)
+    for start in range(0, rows.size, step):
+        size = min(step, rows.size - start)
+        some = scores[:size]
+        copy_rows(design.dense, rows[start : start + size], block)
+        if thick:
+            np.dot(block[:size], coefficients[D - thick :], some)
         else:
-            _move(state, p, penalty)
-            if state.bound[p] <= tol * state.objective[p]:
-                state.status[p] = CONVERGED
-                continue
-            _aim(state, p, metric[of[p]])
-            if not state.slope[p] < 0:
-                state.stored[p] = 0
-                _aim(state, p, metric[of[p]])
-            if not state.slope[p] < 0:
-                state.status[p] = STALLED
-                continue
-        for j in range(penalty.size):
-            state.trial[p, j] = state.point[p, j] + state.step[p] * state.direction[p, j]
+            some[:] = 0
+        if thick < D:
+            add_products(design, rows[start : start + size], coefficients, some)
+        for p in range(P):
+            for i in range(size):
+                e = np.exp(-abs(some[i, p]))
+                out[p, start + i] = weights[start + i] * e / ((1 + e) * (1 + e))
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def _accepts(state: Any, p: int, slack: float) -> bool:
-    """Judge the trial point of problem ``p``; if it is refused, choose the next step along the direction."""
-    at_start, step = -state.slope[p], state.step[p]
-    slope = 0.0
-    for j in range(state.point.shape[1]):
-        slope += state.trial_gradient[p, j] * state.direction[p, j]
-    rises = not state.trial_objective[p] <= state.objective[p] * (1 + slack)
-    if not rises and -0.9 * at_start <= slope <= 0.8 * at_start:
-        return True
-    if rises or slope > 0:
-        state.high[p] = step
-    else:
-        state.low[p] = step
-    low, high = state.low[p], state.high[p]
-    flattens = at_start + slope > 0 and not (rises and slope <= 0)
-    proposal = step * at_start / (at_start + slope) if flattens else 0.0
-    if high == np.inf:
-        state.step[p] = min(max(proposal, 2 * step), 10 * step)
-    else:
-        margin = 0.1 * (high - low)
-        state.step[p] = min(max(proposal, low + margin), high - margin)
-    return False
+@numba.njit(cache=True, **_FAST)
+def add_sparse_moments(design: Any, rows: Any, weights: Any, total: Any) -> None:
+    """Add Σ_i s_i x_i x_iᵀ to ``total`` (D, D), less the product of the dense columns; lower triangle only."""
+    thick = design.dense.shape[1]
+    thin = total.shape[0] - thick
+    for i in range(rows.size):
+        row = rows[i]
+        for at in range(design.indptr[row], design.indptr[row + 1]):
+            a, j = weights[i] * design.data[at], design.indices[at]
+            for other in range(design.indptr[row], at + 1):
+                total[j, design.indices[other]] += a * design.data[other]
+            for k in range(thick):
+                total[thin + k, j] += a * design.dense[row, k]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def _move(state: Any, p: int, penalty: Any) -> None:
-    """Make the trial point the point, remember the step, and bound the gap to the optimum."""
-    size = state.steps.shape[1]
-    slot = state.stored[p] % size
-    curvature = 0.0
-    bound = 0.0
-    for j in range(penalty.size):
-        step = state.trial[p, j] - state.point[p, j]
-        change = state.trial_gradient[p, j] - state.gradient[p, j]
-        state.steps[p, slot, j] = step
-        state.changes[p, slot, j] = change
-        curvature += step * change
-        state.point[p, j] = state.trial[p, j]
-        gradient = state.trial_gradient[p, j]
-        state.gradient[p, j] = gradient
-        bound += gradient * gradient / (2 * penalty[j]) if penalty[j] > 0 else abs(gradient)
-    if state.iterations[p] > 0 and curvature > 0:
-        state.curvature[p, slot] = curvature
-        state.stored[p] += 1
-    state.bound[p] = bound
-    state.objective[p] = state.trial_objective[p]
-    state.iterations[p] += 1
-    state.attempts[p] = 0
-    state.step[p] = 1.0
-    state.low[p] = 0.0
-    state.high[p] = np.inf
+@numba.njit(cache=True, **_FAST)
+def add_diagonal_moments(design: Any, rows: Any, weights: Any, total: Any) -> None:
+    """Add to ``total`` (2, D) the diagonal of Σ_i s_i x_i x_iᵀ and Σ_i s_i x_i."""
+    thick = design.dense.shape[1]
+    thin = total.shape[1] - thick
+    for i in range(rows.size):
+        row = rows[i]
+        for at in range(design.indptr[row], design.indptr[row + 1]):
+            a, j = weights[i] * design.data[at], design.indices[at]
+            total[0, j] += a * design.data[at]
+            total[1, j] += a
+        for k in range(thick):
+            a = weights[i] * design.dense[row, k]
+            total[0, thin + k] += a * design.dense[row, k]
+            total[1, thin + k] += a
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def _aim(state: Any, p: int, metric: Any) -> None:
-    """Set the direction of problem ``p``: the two-loop recursion of limited-memory BFGS (Nocedal, 1980)."""
-    size, features = state.steps.shape[1:]
-    stored = state.stored[p]
-    kept = min(stored, size)
-    weights = np.empty(kept)
-    aim = -state.gradient[p]
-    for back in range(kept):
-        slot = (stored - 1 - back) % size
-        weights[back] = _dot(state.steps[p, slot], aim) / state.curvature[p, slot]
-        _add(aim, -weights[back], state.changes[p, slot])
-    direction = state.direction[p]
-    if kept > 0 and metric.shape[0] < features:
-        # The curvature met last along a step sets the scale of a metric.
-        slot = (stored - 1) % size
-        change = state.changes[p, slot].astype(np.float64)
-        apply_metric(metric, change, direction)
-        scale = state.curvature[p, slot] / _dot(change, direction)
-    else:
-        scale = 1.0
-    apply_metric(metric, aim, direction)
-    for j in range(features):
-        direction[j] *= scale
-    for back in range(kept - 1, -1, -1):
-        slot = (stored - 1 - back) % size
-        weight = weights[back] - _dot(state.changes[p, slot], direction) / state.curvature[p, slot]
-        _add(direction, weight, state.steps[p, slot])
-    state.slope[p] = _dot(state.gradient[p], direction)
+@numba.njit(cache=True, **_FAST)
+def fill_scaled(design: Any, rows: Any, weights: Any, out: Any) -> None:
+    """Fill ``out`` (n, D or the dense columns alone) with √s_i x_i."""
+    thick = design.dense.shape[1]
+    thin = out.shape[1] - thick
+    for i in range(rows.size):
+        row, root = rows[i], np.sqrt(weights[i])
+        for j in range(thin):
+            out[i, j] = 0
+        if thin:
+            for at in range(design.indptr[row], design.indptr[row + 1]):
+                out[i, design.indices[at]] = root * design.data[at]
+        for k in range(thick):
+            out[i, thin + k] = root * design.dense[row, k]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def apply_metric(metric: Any, vector: Any, out: Any) -> None:
-    """Fill ``out`` with H⁻¹ times a vector, where H is given by its Cholesky factor (D, D) or compactly (2, D)."""
-    features = vector.size
-    if metric.shape[0] == features:
-        for i in range(features):
-            out[i] = (vector[i] - _dot(metric[i, :i], out[:i])) / metric[i, i]
-        for i in range(features - 1, -1, -1):
-            out[i] /= metric[i, i]
-            _add(out[:i], -out[i], metric[i, :i])
-        return
-    # A diagonal in coordinates in which the intercept is sheared off the coefficients.
-    last = features - 1
-    for j in range(last):
-        out[j] = metric[0, j] * (vector[j] - metric[1, j] * vector[last])
-    out[last] = metric[0, last] * vector[last]
-    for j in range(last):
-        out[last] -= metric[1, j] * out[j]
+@numba.njit(cache=True, **_FAST)
+def take_rows(design: Any, rows: Any) -> Any:
+    """Return some rows of a design matrix, contiguous."""
+    dense = np.empty((rows.size, design.dense.shape[1]), dtype=design.dense.dtype)
+    copy_rows(design.dense, rows, dense)
+    indptr = np.zeros(rows.size + 1, dtype=np.int64)
+    for i in range(rows.size):
+        indptr[i + 1] = indptr[i] + design.indptr[rows[i] + 1] - design.indptr[rows[i]]
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    data = np.empty(indptr[-1], dtype=design.dense.dtype)
+    for i in range(rows.size):
+        first = design.indptr[rows[i]]
+        for at in range(indptr[i + 1] - indptr[i]):
+            indices[indptr[i] + at] = design.indices[first + at]
+            data[indptr[i] + at] = design.data[first + at]
+    return Design(dense, indptr, indices, data)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _dot(a: Any, b: Any) -> float:
-    total = 0.0
-    for j in range(a.size):
-        total += a[j] * b[j]
-    return total
+@numba.njit(cache=True, **_FAST)
+def copy_rows(matrix: Any, rows: Any, out: Any) -> None:
+    """Fill ``out`` with some rows of a matrix."""
+    columns = matrix.shape[1]
+    for i in range(rows.size):
+        row = rows[i]
+        for j in range(columns):
+            out[i, j] = matrix[row, j]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def _add(into: Any, weight: float, vector: Any) -> None:
-    for j in range(into.size):
-        into[j] += weight * vector[j]
+@numba.njit(cache=True, **_FAST)
+def lanes(problems: int) -> int:
+    """Return how many columns hold so many problems: loops over them are cut into whole vectors."""
+    return problems if problems < 8 else -(-problems // LANES) * LANES
+
+
+@numba.njit(cache=True, **_FAST)
+def gather_labels(targets: Any, rows: Any, columns: Any, out: Any) -> None:
+    """Fill the first columns of ``out`` with these columns of some rows of the targets."""
+    for i in range(rows.size):
+        for p in range(columns.size):
+            out[i, p] = targets[rows[i], columns[p]]

@@ -1,0 +1,279 @@
+"""The quasi-Newton method of the logistic learners, compiled: the whole loop of a block of problems, without the lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from comitia.learners._logistic_kernels import Sample, evaluate, lanes, take_rows
+
+RUNNING, CONVERGED, STALLED = 0, 1, 2
+
+_FAST: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+
+
+@numba.njit(cache=True, **_FAST)
+def descend(
+    single: Any, double: Any, precise: bool, sample: Any, penalty: Any, free: Any, metric: Any, of: Any,
+    state: Any, tol: float, max_iter: int,
+) -> None:  # fmt: skip
+    """Minimise a block of objectives from the trial points of ``state``; see `minimise`.
+
+    Problems that are done are no longer evaluated.
+    """
+    slack, attempts = (1e-12, 30) if precise else (1e-6, 10)
+    P, D = state.trial.shape
+    active = np.arange(P)
+    if not precise:  # many evaluations: keep the rows together
+        if sample.rows.size < single.dense.shape[0]:
+            single = take_rows(single, sample.rows)
+        sample = Sample(np.arange(sample.rows.size), sample.weights, sample.labels)
+    for _ in range(max_iter):
+        points = state.trial[active]
+        values, gradients = np.empty(active.size), np.empty((active.size, D))
+        if precise:
+            evaluate(double, sample, penalty, points, values, gradients)
+        else:
+            evaluate(single, sample, penalty, points, values, gradients)
+        for at in range(active.size):
+            p = active[at]
+            state.trial_objective[p] = values[at]
+            for j in range(D):
+                state.trial_gradient[p, j] = gradients[at, j] if free.shape[0] == 0 or free[p, j] else 0.0
+        advance(state, metric, of, penalty, tol, slack, attempts)
+        kept = np.flatnonzero(state.status[active] == RUNNING)
+        if kept.size == 0:
+            break
+        if kept.size <= 0.75 * active.size:
+            labels = np.zeros((sample.rows.size, lanes(kept.size)), dtype=np.int8)
+            for i in range(sample.rows.size):
+                for p in range(kept.size):
+                    labels[i, p] = sample.labels[i, kept[p]]
+            sample = Sample(sample.rows, sample.weights, labels)
+            active = active[kept]
+
+
+@numba.njit(cache=True, **_FAST)
+def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: float, attempts: int) -> None:
+    """Take the values at the trial points in, and propose the next trial point of every running problem.
+
+    Limited-memory BFGS whose initial matrix is the metric ``metric[of[p]]``.  A step is accepted when the
+    objective has not risen by more than the share ``slack`` (rounding) and the slope along the direction
+    has shrunk (the approximate Wolfe conditions of Hager and Zhang, 2005); otherwise the zero of the slope,
+    which increases along a line because the objective is convex, is bracketed.
+    """
+    for p in range(state.point.shape[0]):
+        if state.status[p] != RUNNING:
+            continue
+        if state.iterations[p] > 0 and not _accepts(state, p, slack):
+            state.attempts[p] += 1
+            if state.attempts[p] > attempts:
+                state.status[p] = STALLED
+                continue
+        else:
+            _move(state, p, penalty)
+            if state.bound[p] <= tol * state.objective[p]:
+                state.status[p] = CONVERGED
+                continue
+            _aim(state, p, metric[of[p]])
+            if not state.slope[p] < 0:
+                state.stored[p] = 0
+                _aim(state, p, metric[of[p]])
+            if not state.slope[p] < 0:
+                state.status[p] = STALLED
+                continue
+        for j in range(penalty.size):
+            state.trial[p, j] = state.point[p, j] + state.step[p] * state.direction[p, j]
+
+
+@numba.njit(cache=True, **_FAST)
+def _accepts(state: Any, p: int, slack: float) -> bool:
+    """Judge the trial point of problem ``p``; if it is refused, choose the next step along the direction."""
+    at_start, step = -state.slope[p], state.step[p]
+    slope = 0.0
+    for j in range(state.point.shape[1]):
+        slope += state.trial_gradient[p, j] * state.direction[p, j]
+    rises = not state.trial_objective[p] <= state.objective[p] * (1 + slack)
+    if not rises and -0.9 * at_start <= slope <= 0.8 * at_start:
+        return True
+    if rises or slope > 0:
+        state.high[p] = step
+    else:
+        state.low[p] = step
+    low, high = state.low[p], state.high[p]
+    flattens = at_start + slope > 0 and not (rises and slope <= 0)
+    proposal = step * at_start / (at_start + slope) if flattens else 0.0
+    if high == np.inf:
+        state.step[p] = min(max(proposal, 2 * step), 10 * step)
+    else:
+        margin = 0.1 * (high - low)
+        state.step[p] = min(max(proposal, low + margin), high - margin)
+    return False
+
+
+@numba.njit(cache=True, **_FAST)
+def _move(state: Any, p: int, penalty: Any) -> None:
+    """Make the trial point the point, remember the step, and bound the gap to the optimum."""
+    size = state.steps.shape[1]
+    slot = state.stored[p] % size
+    curvature = 0.0
+    bound = 0.0
+    for j in range(penalty.size):
+        step = state.trial[p, j] - state.point[p, j]
+        change = state.trial_gradient[p, j] - state.gradient[p, j]
+        state.steps[p, slot, j] = step
+        state.changes[p, slot, j] = change
+        curvature += step * change
+        state.point[p, j] = state.trial[p, j]
+        gradient = state.trial_gradient[p, j]
+        state.gradient[p, j] = gradient
+        bound += gradient * gradient / (2 * penalty[j]) if penalty[j] > 0 else abs(gradient)
+    if state.iterations[p] > 0 and curvature > 0:
+        state.curvature[p, slot] = curvature
+        state.stored[p] += 1
+    state.bound[p] = bound
+    state.objective[p] = state.trial_objective[p]
+    state.iterations[p] += 1
+    state.attempts[p] = 0
+    state.step[p] = 1.0
+    state.low[p] = 0.0
+    state.high[p] = np.inf
+
+
+@numba.njit(cache=True, **_FAST)
+def _aim(state: Any, p: int, metric: Any) -> None:
+    """Set the direction of problem ``p``: the two-loop recursion of limited-memory BFGS (Nocedal, 1980)."""
+    size, features = state.steps.shape[1:]
+    stored = state.stored[p]
+    kept = min(stored, size)
+    weights = np.empty(kept)
+    aim = -state.gradient[p]
+    for back in range(kept):
+        slot = (stored - 1 - back) % size
+        weights[back] = _dot(state.steps[p, slot], aim) / state.curvature[p, slot]
+        _add(aim, -weights[back], state.changes[p, slot])
+    direction = state.direction[p]
+    if kept > 0 and metric.shape[0] < features:
+        # The curvature met last along a step sets the scale of a metric.
+        slot = (stored - 1) % size
+        change = state.changes[p, slot].astype(np.float64)
+        apply_metric(metric, change, direction)
+        scale = state.curvature[p, slot] / _dot(change, direction)
+    else:
+        scale = 1.0
+    apply_metric(metric, aim, direction)
+    for j in range(features):
+        direction[j] *= scale
+    for back in range(kept - 1, -1, -1):
+        slot = (stored - 1 - back) % size
+        weight = weights[back] - _dot(state.changes[p, slot], direction) / state.curvature[p, slot]
+        _add(direction, weight, state.steps[p, slot])
+    state.slope[p] = _dot(state.gradient[p], direction)
+
+
+@numba.njit(cache=True, **_FAST)
+def apply_metric(metric: Any, vector: Any, out: Any) -> None:
+    """Fill ``out`` with H⁻¹ times a vector, where H is given by its Cholesky factor (D, D) or compactly (2, D)."""
+    features = vector.size
+    last = features - 1
+    work = vector.astype(np.float32)
+    if metric.shape[0] == features:
+        for i in range(features):
+            work[i] = (work[i] - _dot_single(metric[i], work, i)) / metric[i, i]
+        for i in range(last, -1, -1):
+            work[i] /= metric[i, i]
+            for j in range(i):
+                work[j] -= work[i] * metric[i, j]
+    else:
+        # A diagonal in coordinates in which the intercept is sheared off the coefficients.
+        for j in range(last):
+            work[j] = metric[0, j] * (work[j] - metric[1, j] * work[last])
+        work[last] *= metric[0, last]
+        for j in range(last):
+            work[last] -= metric[1, j] * work[j]
+    for j in range(features):
+        out[j] = work[j]
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _dot_single(a: Any, b: Any, size: int) -> Any:
+    total = np.float32(0)
+    for j in range(size):
+        total += a[j] * b[j]
+    return total
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _dot(a: Any, b: Any) -> float:
+    total = 0.0
+    for j in range(a.size):
+        total += a[j] * b[j]
+    return total
+
+
+@numba.njit(cache=True, **_FAST)
+def _add(into: Any, weight: float, vector: Any) -> None:
+    for j in range(into.size):
+        into[j] += weight * vector[j]
+
+
+@numba.njit(cache=True, **_FAST)
+def factor(hessian: Any, free: Any, out: Any) -> None:
+    """Fill ``out`` with what `apply_metric` needs; see `metric_of`."""
+    kept = np.flatnonzero(free)
+    if out.shape[0] < out.shape[1]:
+        _invert_compact(hessian, kept, out)
+        return
+    block = np.empty((kept.size, kept.size))
+    for i in range(kept.size):
+        for j in range(kept.size):
+            block[i, j] = hessian[max(kept[i], kept[j]), min(kept[i], kept[j])]
+    lower = _cholesky(block)
+    out[:] = 0
+    for j in range(out.shape[0]):
+        out[j, j] = 1
+    for i in range(kept.size):
+        for j in range(i + 1):
+            out[kept[i], kept[j]] = lower[i, j]
+
+
+@numba.njit(cache=True, **_FAST)
+def _cholesky(block: Any) -> Any:
+    try:
+        return np.linalg.cholesky(block)
+    except Exception:  # rounding made it indefinite: its diagonal still knows the scales
+        return np.diag(np.sqrt(np.diag(block)))
+
+
+@numba.njit(cache=True, **_FAST)
+def _invert_compact(hessian: Any, kept: Any, out: Any) -> None:
+    last = out.shape[1] - 1
+    out[:] = 0
+    for j in kept:
+        diagonal, column = float(hessian[0, j]), float(hessian[1, j])
+        shear = column / hessian[0, last] if j < last else 0.0
+        schur = max(diagonal - shear * column, 1e-6 * diagonal)  # rounding must not make it negative
+        out[0, j] = 1 / schur
+        out[1, j] = shear
+
+
+@numba.njit(cache=True, **_FAST)
+def begin_masked(matrices: Any, points: Any, at: Any, free: Any, metric: Any, starts: Any) -> None:
+    """Fill the metrics and starting points of problems with masks; see `Anchors.for_problems`."""
+    D = points.shape[1]
+    shift, pull, removed = np.empty(D), np.empty(D), np.empty(D)
+    for p in range(at.size):
+        hessian, point = matrices[at[p]], points[at[p]]
+        factor(hessian, free[p], metric[p])
+        for j in range(D):
+            starts[p, j] = point[j] if free[p, j] else 0.0
+            removed[j] = 0.0 if free[p, j] else point[j]
+        if hessian.shape[0] < D:
+            continue
+        for i in range(D):
+            pull[i] = _dot(hessian[i], removed) if free[p, i] else 0.0
+        apply_metric(metric[p], pull, shift)
+        for j in range(D):
+            starts[p, j] += shift[j]
