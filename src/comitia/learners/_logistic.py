@@ -260,6 +260,10 @@ def checked(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return probabilities
 
 
+def _with_intercept(free: Array, fit_intercept: bool) -> Array:
+    return np.pad(free, ((0, 0), (0, int(fit_intercept))), constant_values=True)
+
+
 class Columns(NamedTuple):
     """How the columns of X lie in a design matrix."""
 
@@ -276,10 +280,7 @@ def _design(X: Any, fit_intercept: bool) -> Columns:
     digits in single precision.
     """
     n, d = X.shape
-    if sp.issparse(X):
-        entries = np.bincount(X.indices, minlength=d)
-    else:
-        entries = np.count_nonzero(X, axis=0)
+    entries = np.bincount(X.indices, minlength=d) if sp.issparse(X) else np.count_nonzero(X, axis=0)
     full = entries > DENSE_FROM * n
     thin, thick = np.flatnonzero(~full), np.flatnonzero(full)
     dense = np.ones((n, len(thick) + fit_intercept))

@@ -24,6 +24,7 @@ ANCHOR_BLOCK = 16
 ANCHOR_LIMIT = 1000
 ANCHOR_TOL = 1e-3  # a bootstrap moves an optimum farther than this
 MATRIX_FEATURES = 512  # up to here second derivatives are a matrix, beyond only its diagonal
+SPARSE_MATRIX_FEATURES = 128  # the same where most columns are sparse: those are less entangled, and cheap to multiply
 MATRIX_ENTRIES = 2**26  # of the matrices that are kept at a time
 PATIENCE = 60  # evaluations after which second derivatives of a problem's own are worth their cost
 
@@ -58,7 +59,8 @@ class Problems:
     @property
     def diagonal(self) -> bool:
         """Whether second derivatives are a diagonal, not a matrix."""
-        return len(self.penalty) > max(2, MATRIX_FEATURES)
+        D, thick = len(self.penalty), self.single.dense.shape[1]
+        return max(2, min(MATRIX_FEATURES, SPARSE_MATRIX_FEATURES if 2 * thick < D else D)) < D
 
     def solve(self, tol: float, max_iter: int, n_jobs: int | None, verbose: int = 0) -> Solutions:
         """Solve every problem; a row is a problem."""

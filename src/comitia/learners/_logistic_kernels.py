@@ -1,8 +1,8 @@
 """Compiled loops of the logistic learners that pass over the rows: arrays in, output arrays filled.
 
-`evaluate` gives the values and gradients of a block of problems: products with the dense columns of the design matrix by
-BLAS, those with its sparse columns by `add_products` and `add_rows`, and between them `residuals`.  `curvatures` and
-`add_sparse_moments` are for second derivatives.
+`evaluate` gives the values and gradients of a block of problems: products with the dense columns of the design
+matrix by BLAS, those with its sparse columns by `add_products` and `add_rows`, and between them `residuals`.
+`curvatures` and `add_sparse_moments` are for second derivatives.
 """
 
 from __future__ import annotations

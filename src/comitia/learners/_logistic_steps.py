@@ -1,4 +1,4 @@
-"""The quasi-Newton method of the logistic learners, compiled: the whole loop of a block of problems, without the lock."""
+"""The quasi-Newton method of the logistic learners, compiled: the whole loop of a block without the lock."""
 
 from __future__ import annotations
 
@@ -144,70 +144,67 @@ def _move(state: Any, p: int, penalty: Any) -> None:
 
 @numba.njit(cache=True, **_FAST)
 def _aim(state: Any, p: int, metric: Any) -> None:
-    """Set the direction of problem ``p``: the two-loop recursion of limited-memory BFGS (Nocedal, 1980)."""
+    """Set the direction of problem ``p``: the two-loop recursion of limited-memory BFGS (Nocedal, 1980).
+
+    In single precision: a direction need not be exact, its slope is.
+    """
     size, features = state.steps.shape[1:]
     stored = state.stored[p]
     kept = min(stored, size)
+    steps, changes = state.steps[p], state.changes[p]
     weights = np.empty(kept)
-    aim = -state.gradient[p]
+    aim = np.empty(features, dtype=np.float32)
+    for j in range(features):
+        aim[j] = -state.gradient[p, j]
     for back in range(kept):
         slot = (stored - 1 - back) % size
-        weights[back] = _dot(state.steps[p, slot], aim) / state.curvature[p, slot]
-        _add(aim, -weights[back], state.changes[p, slot])
-    direction = state.direction[p]
+        weights[back] = _dot(steps[slot], aim) / state.curvature[p, slot]
+        _add(aim, -weights[back], changes[slot])
+    scale = 1.0
     if kept > 0 and metric.shape[0] < features:
         # The curvature met last along a step sets the scale of a metric.
         slot = (stored - 1) % size
-        change = state.changes[p, slot].astype(np.float64)
-        apply_metric(metric, change, direction)
-        scale = state.curvature[p, slot] / _dot(change, direction)
-    else:
-        scale = 1.0
-    apply_metric(metric, aim, direction)
+        direction = changes[slot].copy()
+        apply_metric(metric, direction)
+        scale = state.curvature[p, slot] / _dot(changes[slot], direction)
+    apply_metric(metric, aim)
     for j in range(features):
-        direction[j] *= scale
+        aim[j] *= np.float32(scale)
     for back in range(kept - 1, -1, -1):
         slot = (stored - 1 - back) % size
-        weight = weights[back] - _dot(state.changes[p, slot], direction) / state.curvature[p, slot]
-        _add(direction, weight, state.steps[p, slot])
-    state.slope[p] = _dot(state.gradient[p], direction)
+        _add(aim, weights[back] - _dot(changes[slot], aim) / state.curvature[p, slot], steps[slot])
+    slope = 0.0
+    for j in range(features):
+        state.direction[p, j] = aim[j]
+        slope += state.gradient[p, j] * state.direction[p, j]
+    state.slope[p] = slope
 
 
 @numba.njit(cache=True, **_FAST)
-def apply_metric(metric: Any, vector: Any, out: Any) -> None:
-    """Fill ``out`` with H⁻¹ times a vector, where H is given by its Cholesky factor (D, D) or compactly (2, D)."""
+def apply_metric(metric: Any, vector: Any) -> None:
+    """Multiply a vector with H⁻¹ in place, where H is given by its Cholesky factor (D, D) or compactly (2, D)."""
     features = vector.size
     last = features - 1
-    work = vector.astype(np.float32)
     if metric.shape[0] == features:
         for i in range(features):
-            work[i] = (work[i] - _dot_single(metric[i], work, i)) / metric[i, i]
+            vector[i] = (vector[i] - _dot(metric[i, :i], vector[:i])) / metric[i, i]
         for i in range(last, -1, -1):
-            work[i] /= metric[i, i]
-            for j in range(i):
-                work[j] -= work[i] * metric[i, j]
-    else:
-        # A diagonal in coordinates in which the intercept is sheared off the coefficients.
-        for j in range(last):
-            work[j] = metric[0, j] * (work[j] - metric[1, j] * work[last])
-        work[last] *= metric[0, last]
-        for j in range(last):
-            work[last] -= metric[1, j] * work[j]
-    for j in range(features):
-        out[j] = work[j]
+            vector[i] /= metric[i, i]
+            _add(vector[:i], -vector[i], metric[i, :i])
+        return
+    # A diagonal in coordinates in which the intercept is sheared off the coefficients.
+    for j in range(last):
+        vector[j] = metric[0, j] * (vector[j] - metric[1, j] * vector[last])
+    vector[last] *= metric[0, last]
+    shear = np.float32(0)
+    for j in range(last):
+        shear += metric[1, j] * vector[j]
+    vector[last] -= shear
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _dot_single(a: Any, b: Any, size: int) -> Any:
+def _dot(a: Any, b: Any) -> Any:
     total = np.float32(0)
-    for j in range(size):
-        total += a[j] * b[j]
-    return total
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _dot(a: Any, b: Any) -> float:
-    total = 0.0
     for j in range(a.size):
         total += a[j] * b[j]
     return total
@@ -215,8 +212,9 @@ def _dot(a: Any, b: Any) -> float:
 
 @numba.njit(cache=True, **_FAST)
 def _add(into: Any, weight: float, vector: Any) -> None:
+    factor = np.float32(weight)
     for j in range(into.size):
-        into[j] += weight * vector[j]
+        into[j] += factor * vector[j]
 
 
 @numba.njit(cache=True, **_FAST)
@@ -263,7 +261,7 @@ def _invert_compact(hessian: Any, kept: Any, out: Any) -> None:
 def begin_masked(matrices: Any, points: Any, at: Any, free: Any, metric: Any, starts: Any) -> None:
     """Fill the metrics and starting points of problems with masks; see `Anchors.for_problems`."""
     D = points.shape[1]
-    shift, pull, removed = np.empty(D), np.empty(D), np.empty(D)
+    pull, removed = np.empty(D, dtype=np.float32), np.empty(D, dtype=np.float32)
     for p in range(at.size):
         hessian, point = matrices[at[p]], points[at[p]]
         factor(hessian, free[p], metric[p])
@@ -273,7 +271,7 @@ def begin_masked(matrices: Any, points: Any, at: Any, free: Any, metric: Any, st
         if hessian.shape[0] < D:
             continue
         for i in range(D):
-            pull[i] = _dot(hessian[i], removed) if free[p, i] else 0.0
-        apply_metric(metric[p], pull, shift)
+            pull[i] = _dot(hessian[i], removed) if free[p, i] else np.float32(0)
+        apply_metric(metric[p], pull)
         for j in range(D):
-            starts[p, j] += shift[j]
+            starts[p, j] += pull[j]
