@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._threads import over_slices
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from comitia._compiled import njit
 
 SPACE, PERCENT, PLUS, COMMA, MINUS, POINT, ZERO = 32, 37, 43, 44, 45, 46, 48
 UPPER_E, LOWER_E, OPEN, CLOSE = 69, 101, 123, 125

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_random_state
 
+from comitia._compiled import njit
 from comitia._errors import ComitiaError
 
 Ints = npt.NDArray[np.int64]

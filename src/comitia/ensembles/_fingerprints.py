@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from comitia._compiled import njit
 from comitia._labels import IntArray, LabelArray, pack
 from comitia.ensembles._features import is_frame, nominal_columns
 

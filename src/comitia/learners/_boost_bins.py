@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from comitia._compiled import njit
 from comitia._threads import over_slices
 from comitia.learners._tree_codes import FeatureCodes
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from comitia._compiled import njit
 from comitia.learners._boost_bins import bin_at
 
 BLOCK = 8

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from comitia._compiled import njit
 
 BLOCK_OF_ROWS = 16
 """Probabilities of so many instances are multiplied before a logarithm is taken."""

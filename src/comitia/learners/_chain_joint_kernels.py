@@ -4,8 +4,8 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
 
 import numpy as np
-from numba import njit
 
+from comitia._compiled import njit
 from comitia._label_trie import NONE, ROOM, appended
 
 LANES = 8  # rows that walk side by side: as many as fit a few vector registers

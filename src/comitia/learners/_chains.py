@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from comitia._arrays import check_finite, check_form, check_sparse
+from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads, one_blas_thread
 from comitia.learners._logistic import checked, fit_logistic, linear_scores, sigmoid
@@ -216,7 +216,7 @@ def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def walk(scores: Any, influence: Any, decide: bool) -> None:
     """Complete the scores (n, K) that the features give to the links, by position, with what links pass on."""
     n, K = scores.shape

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
+
+from comitia._compiled import njit
 
 Array = NDArray[Any]
 
@@ -112,7 +113,7 @@ def _residuals_of_precision(scores: Any, targets: Any, weights: Any, losses: Any
     return _RESIDUALS[str(scores.dtype)]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def evaluate(design: Any, sample: Any, penalty: Any, points: Any, values: Any, gradients: Any) -> None:
     """Fill values (P,) and gradients (P, D), in double precision, at points (P, D).
 
@@ -175,7 +176,7 @@ def evaluate(design: Any, sample: Any, penalty: Any, points: Any, values: Any, g
                 pending = 0
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def add_products(design: Any, rows: Any, matrix: Any, out: Any) -> None:
     """Add the product of rows of the sparse columns and ``matrix`` (at least as many rows, P) to ``out``."""
     problems = out.shape[1]
@@ -194,7 +195,7 @@ def add_products(design: Any, rows: Any, matrix: Any, out: Any) -> None:
                 out[i, p] += a * matrix[ja, p]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def add_rows(design: Any, rows: Any, residues: Any, into: Any) -> None:
     """Add the product of the transposed rows of the sparse columns and ``residues`` (rows, P) to ``into``."""
     problems = residues.shape[1]
@@ -205,7 +206,7 @@ def add_rows(design: Any, rows: Any, residues: Any, into: Any) -> None:
                 into[j, p] += a * residues[i, p]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def curvatures(design: Any, rows: Any, weights: Any, points: Any, out: Any) -> None:
     """Fill ``out`` (P, n) with s σ(f) (1 - σ(f)), the weights of second derivatives."""
     P, D = points.shape
@@ -231,7 +232,7 @@ def curvatures(design: Any, rows: Any, weights: Any, points: Any, out: Any) -> N
                 out[p, start + i] = weights[start + i] * e / ((1 + e) * (1 + e))
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def add_sparse_moments(design: Any, rows: Any, weights: Any, total: Any) -> None:
     """Add Σ_i s_i x_i x_iᵀ to ``total`` (D, D), less the product of the dense columns; lower triangle only."""
     thick = design.dense.shape[1]
@@ -246,7 +247,7 @@ def add_sparse_moments(design: Any, rows: Any, weights: Any, total: Any) -> None
                 total[thin + k, j] += a * design.dense[row, k]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def add_diagonal_moments(design: Any, rows: Any, weights: Any, total: Any) -> None:
     """Add to ``total`` (2, D) the diagonal of Σ_i s_i x_i x_iᵀ and Σ_i s_i x_i."""
     thick = design.dense.shape[1]
@@ -263,7 +264,7 @@ def add_diagonal_moments(design: Any, rows: Any, weights: Any, total: Any) -> No
             total[1, thin + k] += a
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def fill_scaled(design: Any, rows: Any, weights: Any, out: Any) -> None:
     """Fill ``out`` (n, D or the dense columns alone) with √s_i x_i."""
     thick = design.dense.shape[1]
@@ -279,7 +280,7 @@ def fill_scaled(design: Any, rows: Any, weights: Any, out: Any) -> None:
             out[i, thin + k] = root * design.dense[row, k]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def take_rows(design: Any, rows: Any) -> Any:
     """Return some rows of a design matrix, contiguous."""
     dense = np.empty((rows.size, design.dense.shape[1]), dtype=design.dense.dtype)
@@ -297,7 +298,7 @@ def take_rows(design: Any, rows: Any) -> Any:
     return Design(dense, indptr, indices, data)
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def copy_rows(matrix: Any, rows: Any, out: Any) -> None:
     """Fill ``out`` with some rows of a matrix."""
     columns = matrix.shape[1]
@@ -307,13 +308,13 @@ def copy_rows(matrix: Any, rows: Any, out: Any) -> None:
             out[i, j] = matrix[row, j]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def lanes(problems: int) -> int:
     """Return how many columns hold so many problems: loops over them are cut into whole vectors."""
     return problems if problems < 8 else -(-problems // LANES) * LANES
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def gather_labels(targets: Any, rows: Any, columns: Any, out: Any) -> None:
     """Fill the first columns of ``out`` with these columns of some rows of the targets."""
     for i in range(rows.size):

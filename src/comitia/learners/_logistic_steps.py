@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from comitia._compiled import njit
 from comitia.learners._logistic_kernels import Sample, evaluate, lanes, take_rows
 
 RUNNING, CONVERGED, STALLED = 0, 1, 2
@@ -14,7 +14,7 @@ RUNNING, CONVERGED, STALLED = 0, 1, 2
 _FAST: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def descend(
     single: Any, double: Any, precise: bool, sample: Any, penalty: Any, free: Any, metric: Any, of: Any,
     state: Any, tol: float, max_iter: int,
@@ -55,7 +55,7 @@ def descend(
             active = active[kept]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: float, attempts: int) -> None:
     """Take the values at the trial points in, and propose the next trial point of every running problem.
 
@@ -88,7 +88,7 @@ def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: f
             state.trial[p, j] = state.point[p, j] + state.step[p] * state.direction[p, j]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def _accepts(state: Any, p: int, slack: float) -> bool:
     """Judge the trial point of problem ``p``; if it is refused, choose the next step along the direction."""
     at_start, step = -state.slope[p], state.step[p]
@@ -113,7 +113,7 @@ def _accepts(state: Any, p: int, slack: float) -> bool:
     return False
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def _move(state: Any, p: int, penalty: Any) -> None:
     """Make the trial point the point, remember the step, and bound the gap to the optimum."""
     size = state.steps.shape[1]
@@ -142,7 +142,7 @@ def _move(state: Any, p: int, penalty: Any) -> None:
     state.high[p] = np.inf
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def _aim(state: Any, p: int, metric: Any) -> None:
     """Set the direction of problem ``p``: the two-loop recursion of limited-memory BFGS (Nocedal, 1980).
 
@@ -180,7 +180,7 @@ def _aim(state: Any, p: int, metric: Any) -> None:
     state.slope[p] = slope
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def apply_metric(metric: Any, vector: Any) -> None:
     """Multiply a vector with H⁻¹ in place, where H is given by its Cholesky factor (D, D) or compactly (2, D)."""
     features = vector.size
@@ -202,7 +202,7 @@ def apply_metric(metric: Any, vector: Any) -> None:
     vector[last] -= shear
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _dot(a: Any, b: Any) -> Any:
     total = np.float32(0)
     for j in range(a.size):
@@ -210,14 +210,14 @@ def _dot(a: Any, b: Any) -> Any:
     return total
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def _add(into: Any, weight: float, vector: Any) -> None:
     factor = np.float32(weight)
     for j in range(into.size):
         into[j] += factor * vector[j]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def factor(hessian: Any, free: Any, out: Any) -> None:
     """Fill ``out`` with what `apply_metric` needs; see `metric_of`."""
     kept = np.flatnonzero(free)
@@ -237,7 +237,7 @@ def factor(hessian: Any, free: Any, out: Any) -> None:
             out[kept[i], kept[j]] = lower[i, j]
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def _cholesky(block: Any) -> Any:
     try:
         return np.linalg.cholesky(block)
@@ -245,7 +245,7 @@ def _cholesky(block: Any) -> Any:
         return np.diag(np.sqrt(np.diag(block)))
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def _invert_compact(hessian: Any, kept: Any, out: Any) -> None:
     last = out.shape[1] - 1
     out[:] = 0
@@ -257,7 +257,7 @@ def _invert_compact(hessian: Any, kept: Any, out: Any) -> None:
         out[1, j] = shear
 
 
-@numba.njit(cache=True, **_FAST)
+@njit(cache=True, **_FAST)
 def begin_masked(matrices: Any, points: Any, at: Any, free: Any, metric: Any, starts: Any) -> None:
     """Fill the metrics and starting points of problems with masks; see `Anchors.for_problems`."""
     D = points.shape[1]

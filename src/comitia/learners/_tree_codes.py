@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from comitia._compiled import njit
 from comitia._threads import over_slices
 
 NO_COMMON = -2

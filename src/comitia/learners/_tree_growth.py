@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from comitia._compiled import njit
 from comitia.learners._tree_codes import gather, gather_listed, set_absent_aside
 from comitia.learners._tree_split import (
     FEW,

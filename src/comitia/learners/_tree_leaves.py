@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from comitia._arrays import check_form
+from comitia._compiled import njit
 from comitia._errors import ComitiaError
 
 _ROUNDING = 1e-6

@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from comitia._compiled import njit
 
 LARGE_NODE = 4096
 N_BINS = 256

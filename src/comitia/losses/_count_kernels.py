@@ -8,8 +8,8 @@ in the hits, two smaller ones say the same: ``constant[h, s] + slope[h, s] · t`
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
 
 import numpy as np
-from numba import njit
 
+from comitia._compiled import njit
 from comitia.losses._joint import TIE
 
 

@@ -9,7 +9,8 @@ what is dropped at its ends is below :data:`NEGLIGIBLE` times what is kept.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
 
 import numpy as np
-from numba import njit
+
+from comitia._compiled import njit
 
 NEGLIGIBLE = 1e-24
 

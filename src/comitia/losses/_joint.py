@@ -4,7 +4,8 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
 
 import numpy as np
-from numba import njit
+
+from comitia._compiled import njit
 
 # Weights that differ by no more than this share are a tie: sums of equal weights may differ in their last places.
 TIE = 1e-12

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray
 

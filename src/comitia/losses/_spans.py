@@ -4,8 +4,8 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
 
 import numpy as np
-from numba import njit
 
+from comitia._compiled import njit
 from comitia.losses._independent import NEGLIGIBLE
 
 

@@ -9,8 +9,8 @@ its label is taken and at ``skip_to[i]`` if not, in which case none below it is.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
 
 import numpy as np
-from numba import njit
 
+from comitia._compiled import njit
 from comitia.losses._count_kernels import count_relevant, leave_out
 from comitia.losses._independent import (
     NEGLIGIBLE,

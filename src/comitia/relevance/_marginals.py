@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray
 from comitia._threads import over_slices

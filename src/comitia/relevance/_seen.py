@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
+from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._label_trie import (
     NONE,

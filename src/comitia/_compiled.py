@@ -1,0 +1,130 @@
+"""Compiled loops, and where they are kept so that the next process need not compile them again.
+
+numba keeps what it has compiled in ``NUMBA_CACHE_DIR``, beside the source or in the user's folder for caches, whichever
+it can write to first, and gives up where it can write to none.  Here
+
+- a loop is compiled in every process where nothing can be written, with one warning, and importing goes on;
+- what was compiled before is read where it cannot be written, as in the image of a container;
+- a folder that others can write to is passed over: what is read from it is run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import stat
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache
+
+
+def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return numba's decorator of that name, for loops that other loops and Python call.
+
+    Parameters
+    ----------
+    cache : bool
+        Whether to keep what is compiled for other processes, where that can be done.
+    **options
+        As numba has them.
+    """
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        loop = numba.njit(no_cfunc_wrapper=True, **options)(function)
+        if cache and loop is not function:  # it is where NUMBA_DISABLE_JIT is set
+            try:
+                loop._cache = _Cache(function)
+            except RuntimeError:
+                _warn(
+                    "compiled loops cannot be kept, so that every process compiles them again: neither the folder of "
+                    "comitia nor the user's folder for caches is one that this user alone can write to. "
+                    "Set NUMBA_CACHE_DIR to a folder that is."
+                )
+        return loop
+
+    return compiled
+
+
+def written_by_others(folder: str | Path) -> bool:
+    """Whether another user, but for root, can change what is in a folder: it or one above belongs or is open to others.
+
+    A folder above may be open where it is sticky, as ``/tmp`` is.  A group that has the user's name and nobody else in
+    it is nobody else.
+    """
+    return _written_by_others(os.path.realpath(folder))
+
+
+@cache
+def _written_by_others(folder: str) -> bool:
+    if os.name != "posix":
+        return False
+    for place in (path := Path(folder), *path.parents):
+        found = place.stat()
+        open_to = (stat.S_IWOTH if _is_own_group(found.st_gid) else stat.S_IWOTH | stat.S_IWGRP) & found.st_mode
+        kept_apart = place != path and found.st_mode & stat.S_ISVTX
+        if found.st_uid not in (0, os.geteuid()) or (open_to and not kept_apart):
+            return True
+    return False
+
+
+def _is_own_group(group: int) -> bool:
+    import grp
+    import pwd
+
+    try:
+        user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return found.gr_name == user and set(found.gr_mem) <= {user}
+
+
+def _trusted(locator: Any) -> Any:
+    """Extend one of numba's ways to find a folder: to read where it cannot write, and to trust no open folder."""
+
+    class Trusted(locator):
+        @classmethod
+        def from_function(cls, py_func: Any, py_file: str) -> Any:
+            found = super().from_function(py_func, py_file) or cls._kept(py_func, py_file)
+            if found is None or not written_by_others(found.get_cache_path()):
+                return found
+            if numba.config.CACHE_DIR and Path(numba.config.CACHE_DIR) in Path(found.get_cache_path()).parents:
+                _warn("NUMBA_CACHE_DIR is not used: it, or a folder above it, can be written to by others.")
+            return None
+
+        @classmethod
+        def _kept(cls, py_func: Any, py_file: str) -> Any:
+            """Find what was compiled before in a folder that cannot be written to."""
+            if not Path(py_file).exists():
+                return None
+            folder = Path((found := cls(py_func, py_file)).get_cache_path())
+            index = f"{Path(py_file).stem}.{py_func.__qualname__}-{py_func.__code__.co_firstlineno}.*.nbi"
+            index = index.replace("<", "").replace(">", "")
+            return found if folder.is_absolute() and any(folder.glob(index)) else None
+
+    return Trusted
+
+
+class _Kept(FunctionCache._impl_class):
+    # NUMBA_CACHE_DIR, beside the source, the user's folder: numba's other two are for functions without a file.
+    _locator_classes = tuple(map(_trusted, FunctionCache._impl_class._locator_classes[:3]))
+
+
+class _Cache(FunctionCache):
+    _impl_class = _Kept
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk, or a folder that is only read
+            super().save_overload(sig, data)
+
+
+@cache
+def _warn(text: str) -> None:
+    """Warn once, and not again in every worker process."""
+    if multiprocessing.current_process().name == "MainProcess":
+        warnings.warn(f"comitia: {text}", RuntimeWarning, stacklevel=2)

@@ -1,0 +1,135 @@
+"""Compiled loops are kept where that is safe, and work where it is not."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import comitia
+from comitia._compiled import njit, written_by_others
+
+SOURCE = Path(comitia.__file__).parent
+NOBODY = 65534
+
+USE = """
+import json, warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import comitia
+from comitia._labels import pack
+pack([[0, 1], [1, 1]])
+from comitia._labels import pack_rows
+stats = pack_rows.stats
+print(json.dumps({
+    "version": comitia.__version__,
+    "warnings": [str(one.message) for one in caught if "comitia" in str(one.message)],
+    "folder": stats.cache_path, "hits": sum(stats.cache_hits.values()), "misses": sum(stats.cache_misses.values()),
+}))
+"""
+
+
+@pytest.fixture
+def installed():
+    """The library where somebody who is not root can read it, and no more."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv, to be somebody who may not write")
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        base.chmod(0o755)
+        shutil.copytree(SOURCE, base / "comitia", ignore=shutil.ignore_patterns("__pycache__"))
+        yield base
+
+
+def run(installed, code=USE, user=NOBODY, **environment):
+    clean = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    there = clean | {"PYTHONPATH": str(installed), "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"} | environment
+    command = [sys.executable, "-c", code]
+    if user:
+        command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
+    done = subprocess.run(command, env=there, capture_output=True, text=True, check=False)
+    if "No module named" in done.stderr or "Permission denied" in done.stderr:
+        pytest.skip("another user cannot read this environment of Python")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_where_nothing_can_be_written_all_works_with_one_warning_that_names_the_variable(installed):
+    found = run(installed)
+    assert found["version"] == comitia.__version__
+    assert found["folder"] is None
+    (warning,) = found["warnings"]
+    assert "NUMBA_CACHE_DIR" in warning
+
+
+def test_what_is_compiled_is_kept_in_the_home_of_who_cannot_write_to_the_package(installed):
+    home = installed / "home"
+    home.mkdir()
+    os.chown(home, NOBODY, NOBODY)
+    first, second = (run(installed, HOME=str(home)) for _ in range(2))
+    assert Path(first["folder"]).is_relative_to(home)
+    assert (first["hits"], first["misses"]) == (0, 1)
+    assert (second["hits"], second["misses"]) == (1, 0)
+    assert not first["warnings"]
+    assert not second["warnings"]
+
+
+def test_what_was_compiled_before_is_read_where_it_cannot_be_written(installed):
+    """As in the image of a container: root compiles, somebody else runs."""
+    run(installed, user=0)
+    found = run(installed)
+    assert Path(found["folder"]) == installed / "comitia" / "__pycache__"
+    assert (found["hits"], found["misses"]) == (1, 0)
+
+
+def test_a_cache_that_others_can_write_to_is_not_used(installed):
+    folder = installed / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    found = run(installed, user=0, NUMBA_CACHE_DIR=str(folder))
+    assert not Path(found["folder"]).is_relative_to(folder)
+    (warning,) = found["warnings"]
+    assert "NUMBA_CACHE_DIR is not used" in warning
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of folders are POSIX's")
+def test_a_folder_is_open_if_it_or_one_above_is_open(tmp_path):
+    for mode, inner, expected in ((0o755, 0o700, False), (0o777, 0o700, True), (0o1777, 0o700, False)):
+        folder = tmp_path / f"{mode:o}" / "inner"
+        folder.mkdir(parents=True)
+        folder.chmod(inner)
+        folder.parent.chmod(mode)
+        assert written_by_others(folder) == expected
+    sticky = tmp_path / "sticky"
+    sticky.mkdir()
+    sticky.chmod(0o1777)
+    assert written_by_others(sticky)
+
+
+def test_loops_are_plain_functions_where_compiling_is_off(tmp_path):
+    code = "from comitia._labels import pack, pack_rows; print(pack([[1, 1]]), type(pack_rows).__name__)"
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["[[3]]", "function"], done.stderr
+
+
+def test_a_loop_is_not_kept_unless_it_is_asked_for():
+    @njit(cache=False, nogil=True)
+    def twice(x):
+        return 2 * x
+
+    assert twice(np.int64(2)) == 4
+    assert twice.stats.cache_path is None
+
+
+def test_every_loop_is_compiled_by_the_one_decorator():
+    for path in SOURCE.rglob("*.py"):
+        if path.name != "_compiled.py":
+            text = path.read_text(encoding="utf-8")
+            assert "from numba import njit" not in text, path
+            assert "numba.njit" not in text, path
