@@ -72,8 +72,11 @@ class Problems:
             def solve_block(block: Array, anchors: Anchors = anchors) -> None:
                 self._solve_block(block, anchors, tol, max_iter).write_into(solved, block)
 
+            def shared(anchors: Anchors = anchors) -> tuple[Any, ...]:
+                return self, anchors, tol, max_iter
+
             blocks = self._blocks(group)
-            elsewhere = on_cluster(_solve_there, lambda anchors=anchors: (self, anchors, tol, max_iter), blocks, n_jobs)
+            elsewhere = on_cluster(_solve_there, shared, blocks, n_jobs)
             if elsewhere is None:
                 _each(solve_block, blocks, threads, verbose)
             else:
