@@ -214,3 +214,21 @@ def test_an_array_of_members_is_gone_through_like_a_list():
     as_array = np.empty(2, dtype=object)
     as_array[:] = members
     np.testing.assert_array_equal(decide(as_array, "f1"), decide(members, "f1"))
+
+
+def test_names_are_taken_as_they_are_printed(tmp_path):
+    from comitia import ECCClassifier, load, save
+    from comitia.datasets import make_joint
+
+    data = make_joint(60, 4, 3, dependence=0.7, random_state=0).dataset
+    plain = ECCClassifier(n_estimators=4, loss="f1", aggregation="ptc-mbr", oob_score=True, random_state=0)
+    printed = ECCClassifier(n_estimators=4, loss="F1", aggregation="PTC-mbr", oob_score=True, random_state=0)
+    expected = plain.fit(data.X, data.Y).predict(data.X)
+    assert (printed.fit(data.X, data.Y).predict(data.X) == expected).all()
+    assert printed.oob_loss_ == plain.oob_loss_
+    save(printed, tmp_path / "model.skops")
+    assert (load(tmp_path / "model.skops").predict(data.X) == expected).all()
+    subset = plain.set_params(loss="subset01").predict(data.X)
+    assert (printed.set_params(loss="Subset 0/1 loss").predict(data.X) == subset).all()
+    assert (printed.set_params(loss="Macro-F1", aggregation="CTP").predict(data.X)
+            == plain.set_params(loss="macro-f1", aggregation="ctp").predict(data.X)).all()  # fmt: skip

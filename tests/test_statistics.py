@@ -1,6 +1,7 @@
 """Ranks, Friedman, Nemenyi: answers known from the paper, from definitions and from scipy."""
 
 import csv
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from comitia.statistics import (
     holm,
     nemenyi,
     ranks,
+    wilcoxon,
 )
 
 BLOCKS = [(ensemble, metric) for ensemble in ("EMODT", "ECC", "EBR") for metric in ("hamming", "subset01", "f1")]
@@ -146,6 +148,16 @@ def test_the_corrected_t_test_answers_where_all_folds_agree():
     assert corrected_t_test([0.0, 0.0, 0.0], 0.1).p_value == 1.0
     result = corrected_t_test([-2.0, -2.0, -2.0], 0.1)
     assert (result.statistic, result.p_value) == (-np.inf, 0.0)
+
+
+def test_wilcoxon_is_the_share_of_signs_that_are_as_extreme():
+    differences = np.array([1.5, -0.3, 2.0, 0.7, 4.0, -1.1])
+    order = stats.rankdata(abs(differences))
+    signs = np.array(list(itertools.product((-1, 1), repeat=len(order))))
+    smaller = np.minimum((signs > 0) @ order, (signs < 0) @ order)
+    observed = min(order[differences > 0].sum(), order[differences < 0].sum())
+    assert wilcoxon(differences).p_value == pytest.approx((smaller <= observed).mean())
+    assert wilcoxon(-differences).p_value == wilcoxon(differences).p_value
 
 
 def test_holm_rejects_what_the_step_down_procedure_rejects():

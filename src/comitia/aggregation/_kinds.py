@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from comitia import _titles
 from comitia._errors import ComitiaError
-from comitia._names import unknown
+from comitia._names import as_known, unknown
 from comitia.aggregation._decision import Decision, Pooled, Votes
 from comitia.losses import Hamming, Loss, SubsetZeroOne
 from comitia.relevance import Independent, Pool, Reading, mixture
@@ -130,9 +130,10 @@ def get_aggregation(aggregation: str | Aggregation | None, loss: Loss) -> Aggreg
     if isinstance(aggregation, Aggregation):
         return aggregation
     name = advised(loss) if aggregation is None else aggregation
-    if not isinstance(name, str) or name not in AGGREGATIONS:
+    known = as_known(name, AGGREGATIONS) if isinstance(name, str) else ""
+    if known not in AGGREGATIONS:
         raise ComitiaError(unknown("aggregation", name, AGGREGATIONS))
-    return AGGREGATIONS[name]
+    return AGGREGATIONS[known]
 
 
 def advised(loss: Loss) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from comitia import _titles
 from comitia._errors import ComitiaError
-from comitia._names import unknown
+from comitia._names import as_known, unknown
 from comitia.losses._base import Loss
 from comitia.losses._custom import CustomLoss
 from comitia.losses._fmeasure import FLoss
@@ -32,8 +32,8 @@ def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:
     Parameters
     ----------
     loss : str, Loss or callable
-        A name of :data:`LOSSES`; a :class:`Loss`; or a function of (truth, labeling), which becomes a
-        :class:`CustomLoss`.
+        A name of :data:`LOSSES`, also as it is printed (``"F1-measure"``); a :class:`Loss`; or a function of (truth,
+        labeling), which becomes a :class:`CustomLoss`.
     **parameters
         Parameters of a loss given by name or function.
 
@@ -48,9 +48,10 @@ def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:
             raise ComitiaError(f"parameters go with a name: {loss!r} has its own; got {sorted(parameters)} as well.")
         return loss
     if isinstance(loss, str):
-        if loss not in LOSSES:
+        name = as_known(loss, LOSSES, {known: kind.title for known, kind in LOSSES.items()})
+        if name not in LOSSES:
             raise ComitiaError(unknown("loss", loss, LOSSES))
-        return LOSSES[loss](**parameters)
+        return LOSSES[name](**parameters)
     if callable(loss):
         return CustomLoss(loss, **parameters)
     raise ComitiaError(f"loss must be a name, a Loss or a function of (truth, labeling); got {loss!r}.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from comitia import _titles
 from comitia._errors import ComitiaError
-from comitia._names import unknown
+from comitia._names import as_known, unknown
 from comitia.losses import LOSSES, Loss, get_loss
 from comitia.measures._averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
 from comitia.measures._base import Measure
@@ -59,8 +59,10 @@ def get_target(loss: str | Loss | Measure | Callable[..., Any]) -> Loss | Measur
     """
     if isinstance(loss, Measure):
         return loss
-    if isinstance(loss, str) and loss not in LOSSES:
-        if loss not in MEASURES:
-            raise ComitiaError(unknown("loss", loss, [*LOSSES, *MEASURES]))
-        return MEASURES[loss]()
+    if isinstance(loss, str):
+        known: dict[str, type[Loss] | type[Measure]] = {**LOSSES, **MEASURES}
+        name = as_known(loss, known, {name: kind.title for name, kind in known.items()})
+        if name not in known:
+            raise ComitiaError(unknown("loss", loss, known))
+        return known[name]()
     return get_loss(loss)
