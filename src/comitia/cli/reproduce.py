@@ -13,7 +13,7 @@ from comitia import ComitiaError
 from comitia._compare import published_file
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
-from comitia.cli.options import AsJson, Cluster, DataHome, Details, Jobs, Paper, SameBits, Trust, names
+from comitia.cli.options import AsJson, Cluster, DataHome, Jobs, Paper, SameBits, Trust, names
 from comitia.cli.screen import results
 from comitia.experiments import Plan, PlanError, read_plan
 
@@ -49,7 +49,6 @@ def reproduce(
             show_default="comitia-runs/PLAN, and for a file also a checksum of its path",
         ),
     ] = None,
-    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the paper's experiments again, or any plan.
@@ -83,8 +82,8 @@ def reproduce(
         results.print(
             f"[bold]{escape(chosen.name)}[/]: {len(cells)} of {len(list(chosen.cells()))} cells", highlight=False
         )
-    where: dict[str, Any] = {"n_jobs": n_jobs, "cluster": cluster, "same_bits": same_bits, "details": details}
-    execute(chosen, folder, cells=cells, data_home=data_home, paper=paper, as_json=as_json, **where)
+    where: dict[str, Any] = {"n_jobs": n_jobs, "cluster": cluster, "same_bits": same_bits}
+    execute(chosen, folder, cells=cells, data_home=data_home, paper=paper, as_json=as_json, details=True, **where)
 
 
 def _default_folder(plan: str) -> Path:

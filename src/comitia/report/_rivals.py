@@ -34,8 +34,8 @@ class Rival:
     points : float
         Points by which the choice is better; negative where it is worse.
     p_value : float or None
-        Chance of such a difference between equals, after Holm's correction for all rivals; None where one fold or one
-        value says nothing about chance.
+        Chance of such a difference between equals, after Holm's correction for all rivals of its kind; None where
+        one fold says nothing about chance.
     """
 
     kind: Kind
@@ -90,10 +90,12 @@ class Scored:
             candidates.append(("baseline", *baseline))
         candidates += [("ensemble", *one) for one in other]
         found = [self._held(kind, block, method, *one) for kind, *one in candidates]  # type: ignore[arg-type]
-        tested = {place: p_value for place, (_, p_value) in enumerate(found) if p_value is not None}
         rivals = [rival for rival, _ in found]
-        for place, p_value in zip(tested, statistics.holm(list(tested.values())), strict=True):
-            rivals[place] = replace(rivals[place], p_value=float(p_value))
+        # Each kind is a question of its own.
+        for kind in ("vote", "baseline", "ensemble"):
+            asked = {k: p for k, (one, p) in enumerate(found) if p is not None and one.kind == kind}
+            for place, p_value in zip(asked, statistics.holm(list(asked.values())), strict=True):
+                rivals[place] = replace(rivals[place], p_value=float(p_value))
         if (alike := self.friedman(block, [(block, method), *other])) is not None and alike.p_value >= LEVEL:
             rivals = [
                 replace(one, p_value=max(one.p_value or 0.0, alike.p_value)) if one.kind == "ensemble" else one
