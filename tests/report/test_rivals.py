@@ -116,6 +116,11 @@ def test_over_datasets_ensembles_are_compared_by_friedmans_and_wilcoxons_tests()
     assert not any(one.beaten for one in alike.rivals)
 
 
+def test_with_few_datasets_it_says_that_they_tell_little():
+    found = rows(OURS, dataset="one") + rows(OURS, dataset="other")
+    assert "2 datasets tell little apart" in Results(pd.DataFrame(found)).recommendation("subset01").plain
+
+
 def test_names_are_taken_as_they_are_printed():
     run = results()
     assert run.recommendation("Subset 0/1 loss", ensemble="ECC") == run.recommendation("subset01", ensemble="ecc")

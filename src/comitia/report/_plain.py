@@ -72,16 +72,19 @@ def how_good(measure: Measure, percents: Sequence[float], where: str = "") -> tu
 
 
 def plainly(
-    measure: Measure, percent: float, rivals: Sequence[Rival], *, where: str = "", folds: int, is_vote: bool = False
+    measure: Measure, percent: float, rivals: Sequence[Rival], *, where: str = "", few: str = "", is_vote: bool = False
 ) -> str:
-    """Say how good a choice is, beside the usual vote, a baseline and other ensembles, and what may be chance."""
+    """Say how good a choice is, beside the usual vote, a baseline and other ensembles, and what may be chance.
+
+    ``where`` names the dataset, if it is one; ``few`` what there is too little of to tell much apart.
+    """
     good, others = how_good(measure, [percent, *(one.percent for one in rivals)], where)
     written = dict(zip(rivals, others, strict=True))
     beside = [f"{_with(one)} {written[one]}" for one in rivals if one.kind != "ensemble"]
     if is_vote:
         beside.insert(0, "this is the usual vote")
     sentences = ["; ".join([good, *beside])]
-    sentences += _chance([one for one in rivals if one.kind != "ensemble"], folds)
+    sentences += _chance([one for one in rivals if one.kind != "ensemble"], few)
     if ensembles := [one for one in rivals if one.kind == "ensemble"]:
         sentences += _ensembles(ensembles, written)
     if doubt := _learnt(rivals):
@@ -100,10 +103,10 @@ def _with(one: Rival) -> str:
     return f"with {one.title} for every instance, which learns nothing,"
 
 
-def _chance(rivals: Sequence[Rival], folds: int) -> list[str]:
+def _chance(rivals: Sequence[Rival], few: str) -> list[str]:
     tested = [one for one in rivals if one.p_value is not None]
     if not tested:
-        return ["one fold says nothing about chance"] if rivals and folds < 2 else []
+        return [f"{few} says nothing about chance"] if rivals and few else []
     names = {one: "the usual vote" if one.kind == "vote" else "learning nothing" for one in tested}
     beaten = [one for one in tested if one.beaten]
     open_ = [one for one in tested if not one.beaten]
@@ -113,10 +116,12 @@ def _chance(rivals: Sequence[Rival], folds: int) -> list[str]:
         than = listed([names[one] for one in beaten])
         found.append(f"it is better than {than} by more than chance explains ({p_text(largest)})")
     if open_:
-        few = f"; {folds} folds tell little apart" if folds < 5 else ""
+        because = f"; {few} tell little apart" if few else ""
         least = min(one.p_value or 0.0 for one in open_)
         differences = "the difference" if len(open_) == 1 else "the differences"
-        found.append(f"{differences} to {listed([names[one] for one in open_])} could be chance ({p_text(least)}{few})")
+        found.append(
+            f"{differences} to {listed([names[one] for one in open_])} could be chance ({p_text(least)}{because})"
+        )
     return found
 
 

@@ -241,7 +241,6 @@ def recommendation(pair: Pair, others: Iterable[Pair], known: Known) -> Recommen
     setting = known.settings.get(block.ensemble)
     percent = float(block.means[block.index(answer.best)])
     rivals = known.scored.rivals(block, answer.best, [(other, its.best) for other, its in others])
-    folds = min(len(folds) for folds in block.folds.values())
     where = block.datasets[0] if len(block.datasets) == 1 else ""
     made = Recommendation(
         answer.measure,
@@ -255,7 +254,9 @@ def recommendation(pair: Pair, others: Iterable[Pair], known: Known) -> Recommen
         answer.test,
         answer.text,
         rivals=rivals,
-        plain=plainly(answer.measure, percent, rivals, where=where, folds=folds, is_vote=is_vote(block, answer.best)),
+        plain=plainly(
+            answer.measure, percent, rivals, where=where, few=_few(block), is_vote=is_vote(block, answer.best)
+        ),
     )
     if setting is None:
         return made
@@ -266,6 +267,14 @@ def recommendation(pair: Pair, others: Iterable[Pair], known: Known) -> Recommen
     command = setting.command(known.source, *decision)
     python = _lines(code, imports, known.loader)
     return replace(made, code=code, imports="\n".join(imports), command=command, python=python)
+
+
+def _few(block: Block) -> str:
+    """Say what there is too little of for a test: five datasets, or folds of one, tell hardly anything apart."""
+    folds = min(len(folds) for folds in block.folds.values())
+    if len(block.datasets) > 1:
+        return f"{len(block.datasets)} datasets" if len(block.datasets) < 6 else ""
+    return "" if folds > 4 else "one fold" if folds == 1 else f"{folds} folds"
 
 
 def _lines(code: str, imports: Sequence[str], loader: str) -> str:
