@@ -121,6 +121,15 @@ def test_with_few_datasets_it_says_that_they_tell_little():
     assert "2 datasets tell little apart" in Results(pd.DataFrame(found)).recommendation("subset01").plain
 
 
+def test_the_statistics_say_by_how_many_points_and_by_which_test():
+    text = results().recommendation("subset01").rivals_text.replace("\u00a0", " ")
+    assert text.startswith("Points better than the usual vote +")
+    assert "the most frequent set +24.75 (p < 0.001)" in text
+    assert "EBR with GMV +11.87 (p < 0.001)" in text
+    assert text.endswith("corrected resampled t-test across the folds, with Holm's correction among ensembles.")
+    assert "Wilcoxon's signed-rank test" in many({"ecc": 0.5, "ebr": 0.6}).recommendation("subset01").rivals_text
+
+
 def test_names_are_taken_as_they_are_printed():
     run = results()
     assert run.recommendation("Subset 0/1 loss", ensemble="ECC") == run.recommendation("subset01", ensemble="ecc")

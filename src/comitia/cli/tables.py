@@ -49,8 +49,8 @@ def recommendation_texts(one: Recommendation, *, details: bool) -> Iterator[Text
     """Write a recommendation as people read it: in plain words, and with details the statistics behind them."""
     plain = one.plain or one.text
     yield Text.assemble((f"{one.measure.title}: ", "bold"), (f"use {one.choice}. ", "bold green"), plain)
-    if details and one.text != plain:
-        yield Text(one.text, "dim")
+    if details:
+        yield from (Text(text, "dim") for text in (one.text, one.rivals_text) if text and text != plain)
 
 
 def folded_command(command: str, width: int) -> str:

@@ -107,6 +107,7 @@ def _cards(results: Results) -> list[dict[str, Any]]:
                 "choice": one.choice,
                 "plain": one.plain,
                 "learnt": one.learnt,
+                "rivals": one.rivals_text,
                 "code": one.python,
                 "command": one.command,
                 "copies": {"code": f"{one.python}\n", "command": one.command},

@@ -11,7 +11,7 @@ from comitia import _titles
 from comitia.report._answers import Answer
 from comitia.report._blocks import Block
 from comitia.report._plain import learnt, plainly
-from comitia.report._rivals import Rival, Scored, is_vote
+from comitia.report._rivals import Rival, Scored, is_vote, tested_against
 from comitia.report._vocabulary import Measure, aggregation_and_pool, explained, measure, title
 from comitia.report._words import number
 
@@ -114,6 +114,8 @@ class Recommendation:
         The command that trains it; empty where there is none.
     rivals : tuple of Rival
         The usual vote, the best baseline and the other ensembles, and whether it is better.
+    rivals_text : str
+        The points by which it is better than each of them, p-values and the test, in a sentence.
     plain : str
         In plain words how good it is, how much better than these, and whether that could be chance.
     python : str
@@ -134,6 +136,7 @@ class Recommendation:
     imports: str = ""
     command: str = ""
     rivals: tuple[Rival, ...] = ()
+    rivals_text: str = ""
     plain: str = ""
     python: str = ""
 
@@ -161,7 +164,7 @@ class Recommendation:
 
     def __str__(self) -> str:
         head = f"{self.measure.title}: {self.choice}, {number(self.percent)} %."
-        lines = [head, self.plain, self.text, self.python or self.code, self.command]
+        lines = [head, self.plain, self.text, self.rivals_text, self.python or self.code, self.command]
         return "\n".join(line for line in lines if line)
 
     def as_record(self) -> dict[str, Any]:
@@ -254,6 +257,7 @@ def recommendation(pair: Pair, others: Iterable[Pair], known: Known) -> Recommen
         answer.test,
         answer.text,
         rivals=rivals,
+        rivals_text=tested_against(rivals, len(block.datasets)),
         plain=plainly(
             answer.measure, percent, rivals, where=where, few=_few(block), is_vote=is_vote(block, answer.best)
         ),

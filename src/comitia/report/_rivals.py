@@ -12,6 +12,7 @@ from comitia import statistics
 from comitia._baselines import BASELINES
 from comitia.report._blocks import LEVEL, Block
 from comitia.report._vocabulary import title
+from comitia.report._words import p_text, signed
 
 VOTE = "gmv"
 """The aggregation that is usual: average the members and cut at one half."""
@@ -153,6 +154,23 @@ class Scored:
         if not 0 < share < 1:
             return rival, None
         return rival, statistics.corrected_t_test(sign * (both["ours"] - both["theirs"]), share).p_value
+
+
+def tested_against(rivals: Sequence[Rival], datasets: int) -> str:
+    """Write by how many points a choice is better than each rival, with p-values and the test; empty without rivals."""
+    if not rivals:
+        return ""
+    parts = []
+    for one in rivals:
+        name = f"{one.title} with {title(one.method)}" if one.kind == "ensemble" else one.title
+        chance = "" if one.p_value is None else f" ({p_text(one.p_value)})"
+        parts.append(f"{name} {signed(one.points)}{chance}")
+    test = (
+        "corrected resampled t-test across the folds"
+        if datasets == 1
+        else "Wilcoxon's signed-rank test over the datasets, ensembles after Friedman's"
+    )
+    return f"Points better than {', '.join(parts)}: {test}, with Holm's correction among ensembles."
 
 
 def is_vote(block: Block, method: str) -> bool:
