@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
 from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
-from comitia.experiments import EnsembleSetting, Store, run_plan, write_plan
+from comitia._compare import read_run
+from comitia.experiments import EnsembleSetting, LossSetting, Store, run_plan, write_plan
 from tests.experiments.conftest import small_plan
 
 PATIENCE_SECONDS = 120
@@ -87,6 +88,8 @@ def rows_are_those_of_one_process(plan, cluster, tmp_path):
     assert len(spread.roundings) == 1
     assert all(kept["processor"] for kept in spread.cells.values())
     assert len({kept["worker"] for kept in spread.cells.values()}) >= 2, "one worker did everything"
+    page = read_run(tmp_path / "spread").html()
+    assert all(kept["worker"] in page and kept["rounding"] in page for kept in spread.cells.values())
 
 
 def killed_workers_change_no_row(path, cluster, tmp_path, *, kills, repeats=1, of_one_cell=1):
@@ -143,6 +146,34 @@ def a_stopped_runner_goes_on_where_it_was(path, address, tmp_path, **environment
     last = run_plan(plan, folder, cluster=address)
     assert (last.kept, last.computed, last.failures) == (finished, 32 - finished, ())
     assert Store.read(folder).rows() == run_plan(plan, n_jobs=1).rows
+
+
+def data_is_read_there_or_sent(path, cluster, tmp_path):
+    file, lines = tmp_path / "there.csv", path.read_text().splitlines(keepends=True)
+    plan = small_plan(file, ensembles=(EnsembleSetting("emodt", {"n_estimators": 3}),))
+    tamper = {"leave": lambda: None, "change": lambda: file.write_text("".join(lines[:50])), "remove": file.unlink}
+    for count, (how, change) in enumerate(tamper.items()):
+        file.write_text("".join(lines[: 100 + count]))  # other data each time: what was read before is not read again
+        data = {"joint": plan.source("joint").load()}
+        change()
+        found = run_plan(plan, data=data, cluster=cluster)
+        assert found.failures == ()
+        came = "by its path" if how == "leave" else "from the runner"
+        assert {kept["data came"] for kept in found.cells.values()} == {came}, how
+        assert found.rows == run_plan(plan, data=data, n_jobs=1).rows
+
+
+def own_code_is_computed_there(path, cluster):
+    own = "tests.experiments.own_code"
+    settings = (
+        EnsembleSetting("bagging", {"estimator": {"class": f"{own}.Stump", "depth": 2}, "n_estimators": 3}),
+        EnsembleSetting(f"{own}.Stump"),
+    )
+    losses = ("hamming", LossSetting("f1", {"beta": 2}), LossSetting(f"{own}.urgent"))
+    plan = small_plan(path, ensembles=settings, losses=losses, aggregations=("gmv", "ctp"), folds=2)
+    found = run_plan(plan, cluster=cluster)
+    assert (found.computed, found.failures) == (4, ())
+    assert found.rows == run_plan(plan, n_jobs=1).rows
 
 
 def fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend):

@@ -133,10 +133,28 @@ def test_workers_that_round_differently_are_warned_of_recorded_and_refused_where
 
 
 def test_data_that_was_changed_on_its_way_is_refused(joint, plan):
-    from comitia.experiments._cell import compute_sent
+    from comitia.experiments._handing import compute_sent
 
     cell = next(iter(plan.cells()))
     assert "changed on its way" in compute_sent(plan, 1, cell, (joint, "0" * 64)).error["error"]
+
+
+def test_data_is_read_by_workers_that_have_it_and_otherwise_comes_from_the_runner(joint_csv, client, tmp_path):
+    on_clusters.data_is_read_there_or_sent(joint_csv, client, tmp_path)
+
+
+def test_a_cluster_without_workers_is_waited_for_with_a_word(plan):
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=0, **options) as adapting:
+        adapting.adapt(minimum=0, maximum=1, interval="100ms")
+        cells = list(plan.cells())[:1]
+        with pytest.warns(UserWarning, match="no worker yet: waiting for the first"):
+            found = run_plan(plan, cells=cells, cluster=adapting.scheduler_address)
+    assert (found.computed, found.failures) == (1, ())
+
+
+def test_own_code_of_a_plan_is_computed_on_workers(joint_csv, client, tmp_path):
+    on_clusters.own_code_is_computed_there(joint_csv, client)
 
 
 @pytest.fixture
@@ -263,9 +281,9 @@ class _Machines:
 
 
 def _pretend(name, value):
-    from comitia.experiments import _agreement, _cell, _provenance
+    from comitia.experiments import _agreement, _provenance
 
-    for module in (_agreement, _cell, _provenance):
+    for module in (_agreement, _provenance):
         if hasattr(module, name):
             setattr(module, name, value)
 
@@ -277,9 +295,9 @@ def _otherwise():
 def _undo():
     import importlib
 
-    from comitia.experiments import _agreement, _cell, _provenance
+    from comitia.experiments import _agreement, _provenance
 
-    for module in (_provenance, _agreement, _cell):
+    for module in (_provenance, _agreement):
         importlib.reload(module)
 
 

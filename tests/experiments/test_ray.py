@@ -1,9 +1,19 @@
 """Cells on a cluster of Ray, with real processes that are killed while they work."""
 
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
-from comitia.experiments import ClusterError, run_plan
+from comitia.experiments import ClusterError, EnsembleSetting, Store, _agreement, run_plan, write_plan
 from tests.experiments import on_clusters
+from tests.experiments.conftest import small_plan
 
 ray = pytest.importorskip("ray", reason="needs comitia[ray]")
 
@@ -37,6 +47,101 @@ def test_a_cell_that_always_kills_its_worker_fails_alone(joint_csv, address, tmp
 @pytest.mark.long
 def test_a_runner_that_was_stopped_or_killed_goes_on_where_it_was(joint_csv, address, tmp_path):
     on_clusters.a_stopped_runner_goes_on_where_it_was(joint_csv, "ray", tmp_path, RAY_ADDRESS=address)
+
+
+def test_data_is_read_by_workers_that_have_it_and_otherwise_comes_from_the_runner(joint_csv, address, tmp_path):
+    on_clusters.data_is_read_there_or_sent(joint_csv, "ray", tmp_path)
+
+
+def test_own_code_of_a_plan_is_computed_on_workers(joint_csv, address):
+    on_clusters.own_code_is_computed_there(joint_csv, "ray")
+
+
+def test_a_result_lost_after_it_was_made_is_made_again(address, monkeypatch):
+    from comitia.experiments._ray import RayWorkers
+
+    lost, get = [], ray.get
+
+    def lossy(reference, **options):
+        found = get(reference, **options)
+        if not lost:
+            lost.append(reference)
+            raise ray.exceptions.ObjectLostError(reference.hex(), None, "")
+        return found
+
+    def plus(item, shared):
+        return item + shared
+
+    engine = RayWorkers("ray")
+    engine.start({"ten": 10})
+    monkeypatch.setattr(ray, "get", lossy)
+    try:
+        assert dict(engine.outcomes(plus, dict.fromkeys(range(5), "ten"))) == {item: item + 10 for item in range(5)}
+    finally:
+        engine.close()
+    assert len(lost) == 1
+
+
+def test_workers_of_other_versions_are_refused_by_name(plan, address, monkeypatch):
+    # Ray asks its machines and not us: from theirs, ours are the other versions.
+    monkeypatch.setattr(_agreement, "versions", lambda: {**_agreement.machine(), "numpy": "0.1"})
+    with pytest.raises(ClusterError, match=r"workers must have the versions of this machine; .* \(here 0\.1\)"):
+        run_plan(plan, cluster="ray")
+
+
+@pytest.mark.long
+def test_a_run_goes_on_after_its_head_was_killed(joint_csv, tmp_path):
+    settings = (EnsembleSetting("emodt", {"n_estimators": 30}), EnsembleSetting("ebr", {"n_estimators": 30}))
+    plan = small_plan(joint_csv, ensembles=settings, folds=4, repeats=8)
+    file, folder = tmp_path / "plan.toml", tmp_path / "run"
+    file.write_text(write_plan(plan))
+    command = [sys.executable, "-c", on_clusters.RUNNER, file, folder, "ray"]
+    with _Head() as head:
+        environment = os.environ | {"RAY_ADDRESS": head.address, "RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+        with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as runner:
+            while not list(folder.glob("cells/*.jsonl")):
+                assert runner.poll() is None, "the runner ended"
+                time.sleep(0.01)
+            head.kill()
+        assert runner.returncode != 0, "it ended before the head was lost"
+    finished = len(list(folder.glob("cells/*.jsonl")))
+    assert 0 < finished < 64
+    with _Head() as head:
+        subprocess.run(command, env=os.environ | {"RAY_ADDRESS": head.address}, check=True, stderr=subprocess.DEVNULL)
+    assert Store.read(folder).rows() == run_plan(plan, n_jobs=1).rows
+
+
+class _Head:
+    """The head of a cluster, as one starts it by hand."""
+
+    def __init__(self):
+        with socket.socket() as free:
+            free.bind(("", 0))
+            self.machine, self.port = ray.util.get_node_ip_address(), free.getsockname()[1]
+        self.address = f"{self.machine}:{self.port}"
+
+    def __enter__(self):
+        ray_command = Path(sys.executable).with_name("ray")
+        options = ["--num-cpus=2", "--include-dashboard=false", "--object-store-memory=100000000", "--block"]
+        self.process = subprocess.Popen(
+            [ray_command, "start", "--head", f"--port={self.port}", *options],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        while True:
+            assert self.process.poll() is None, "the head ended"
+            with contextlib.suppress(OSError), socket.create_connection((self.machine, self.port), timeout=1):
+                return self
+            time.sleep(0.1)
+
+    def kill(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def __exit__(self, *_):
+        self.kill()
 
 
 def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, address):

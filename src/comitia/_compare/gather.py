@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator
 from comitia._compare.data import source_arguments, source_expression
 from comitia._compare.details import baseline_rows, summed
 from comitia._errors import ComitiaError
-from comitia.experiments import EnsembleSetting, Plan, Store, write_plan
+from comitia.experiments import Cell, EnsembleSetting, Plan, Store, write_plan
+from comitia.experiments._agreement import computed_by
 from comitia.experiments._calls import spelt
 from comitia.experiments._imports import Absent, paths_in
 from comitia.experiments._settings import FOLLOWS, KINDS
@@ -61,7 +62,7 @@ def results_of(
     return Results(
         pd.DataFrame(rows),
         records.datasets(),
-        _provenance(records, [provenance for _, provenance in cells]),
+        _provenance(records, cells),
         records.failures(),
         _TITLES.get(plan.name, "Which aggregation for which loss?"),
         None if paper is None else read_paper(published_file(paper, plan)),
@@ -156,10 +157,10 @@ def _module(kind: type) -> str:
     return "comitia" if parts[0] == "comitia" else ".".join(parts)
 
 
-def _provenance(records: Store | Memory, cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _provenance(records: Store | Memory, cells: Sequence[tuple[Cell, Mapping[str, Any]]]) -> dict[str, Any]:
     """How the rows of a run came to be, over all of its starts."""
-    kept, plan = records.provenance(), records.plan
-    sessions = [session for session in kept["sessions"] if session["cells"]] or kept["sessions"]
+    known, plan = records.provenance(), records.plan
+    sessions = [session for session in known["sessions"] if session["cells"]] or known["sessions"]
     if not sessions:
         return {"plan": write_plan(plan)}
     commands = list(dict.fromkeys(session["command"] for session in sessions if session["command"]))
@@ -169,11 +170,12 @@ def _provenance(records: Store | Memory, cells: Sequence[Mapping[str, Any]]) -> 
         "seconds": sum(session["seconds"] for session in sessions),
         "starts": len(sessions),
         "cells": f"{len(cells)} of {len(list(plan.cells()))}",
-        "processor time in cells": f"{sum(cell['seconds'] * cell['threads'] for cell in cells):.0f} s",
+        "processor time in cells": f"{sum(kept['seconds'] * kept['threads'] for _, kept in cells):.0f} s",
         "cores": sessions[-1]["n_jobs"],
         "seed": plan.seed,
-        "digest": kept.get("digest", ""),
+        "digest": known.get("digest", ""),
         "machine": sessions[-1]["machine"],
+        **computed_by(cells),
         "versions": sessions[-1]["versions"],
         "plan": write_plan(plan),
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from comitia.experiments._engines import ClusterError
 from comitia.experiments._imports import code_of
+from comitia.experiments._plan import Cell
 from comitia.experiments._provenance import machine, rounding, versions
 
 
@@ -70,6 +72,41 @@ class Agreement:
             f"machines that compute this run round differently ({', '.join(sorted(self._kinds))}): the last digits of "
             "results depend on which of them computed a cell"
         )
+
+
+def computed_by(cells: Iterable[tuple[Cell, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Which machines computed what, for people to read; empty where all was computed by the runner.
+
+    Parameters
+    ----------
+    cells : iterable of (Cell, mapping)
+        Finished cells and their provenance.
+
+    Examples
+    --------
+    >>> kept = {"worker": "1f", "processor": "Some CPU", "rounding": "ab", "data came": "by its path"}
+    >>> computed_by([(Cell("songs", "ecc", 0, 0), kept), (Cell("songs", "ecc", 0, 1), kept)])
+    {'workers': {'1f, Some CPU, rounding ab, data by its path': 'songs: ecc 2'}}
+    """
+    found: dict[str, Counter[tuple[str, str]]] = {}
+    roundings: set[str] = set()
+    for cell, kept in cells:
+        if "worker" in kept:
+            who = f"{kept['worker']}, {kept['processor']}, rounding {kept['rounding']}"
+            who += f", data {kept['data came']}" if "data came" in kept else ""
+            found.setdefault(who, Counter())[cell.dataset, cell.ensemble] += 1
+            roundings.add(kept["rounding"])
+    if not found:
+        return {}
+    lines = {who: _listed(counts) for who, counts in found.items()}
+    differ = f"{len(roundings)} kinds: the last digits of results depend on which machine computed a cell"
+    return {"workers": lines, **({"rounding": differ} if len(roundings) > 1 else {})}
+
+
+def _listed(counts: Mapping[tuple[str, str], int]) -> str:
+    datasets = dict.fromkeys(dataset for dataset, _ in counts)
+    parts = {name: [f"{kind} {n}" for (dataset, kind), n in counts.items() if dataset == name] for name in datasets}
+    return "; ".join(f"{name}: {', '.join(kinds)}" for name, kinds in parts.items())
 
 
 def about(paths: Iterable[str] = ()) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 import warnings
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,12 @@ from comitia.datasets import Dataset, MultilabelStratifiedKFold
 from comitia.experiments._choose import choose
 from comitia.experiments._details import Details
 from comitia.experiments._plan import Cell, Plan
-from comitia.experiments._provenance import checksum, now, versions, worker
+from comitia.experiments._provenance import now, versions
 from comitia.experiments._score import Way, loss_of, losses_of
 from comitia.experiments._settings import CHOSEN_BY_OOB, OF_ONE_MEMBER, OWN
 
 DIGITS = "seven-segment"
 """The example whose predictions can be drawn."""
-
-_ARRIVED: set[str] = set()
-"""Checksums of data that came to this process as it was sent: it is looked at once."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,8 @@ class Computed:
         The error of a cell that failed; it has no rows.
     details : dict or None
         What its report shows besides; see `Details`.
+    lacks_data : bool
+        Whether nothing was computed, for want of the data.
     """
 
     seconds: float
@@ -58,6 +57,7 @@ class Computed:
     digits: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     details: dict[str, Any] | None = None
+    lacks_data: bool = False
 
 
 def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Computed:
@@ -91,18 +91,6 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
         "versions": versions(),
     }
     return Computed(seconds, rows, provenance, digits, details=details)
-
-
-def compute_sent(plan: Plan, threads: int, cell: Cell, sent: tuple[Dataset, str]) -> Computed:
-    """Compute a cell on another machine, from data that came with its checksum; say who computed it."""
-    data, expected = sent
-    if expected not in _ARRIVED:
-        if (arrived := checksum(data)) != expected:
-            changed = f"dataset {cell.dataset!r} was changed on its way: expected checksum {expected}; got {arrived}."
-            return Computed(0.0, error=plain_error(ComitiaError(changed)))
-        _ARRIVED.add(expected)
-    computed = compute_cell(plan, threads, cell, data)
-    return replace(computed, provenance={**computed.provenance, **worker()})
 
 
 def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -> tuple[Any, NDArray[np.intp]]:

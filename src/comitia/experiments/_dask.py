@@ -6,6 +6,7 @@ import asyncio
 import queue
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -70,14 +71,27 @@ class DaskWorkers:
         self._at_most = at_most or 10**6
         self._last_seen = time.monotonic()
         try:
-            while not (threads := self._threads_of_workers()):
-                time.sleep(_LOOK_SECONDS)
+            threads = self._first_workers()
         except BaseException:
             self.close()
             raise
         self._since = dict.fromkeys(threads, 0.0)
         self.slots = min(len(threads), self._at_most)
         self.threads = min(threads.values())
+
+    def _first_workers(self) -> dict[str, int]:
+        """Wait for workers as long as it takes: a queue decides when they come, and somebody can interrupt."""
+        if threads := self._threads_of_workers():
+            return threads
+        warnings.warn("the cluster has no worker yet: waiting for the first.", stacklevel=8)
+        # Something to do, or a cluster that adapts sees no reason to start a worker.
+        wanted = self._client.submit(_nothing, key=f"comitia-{uuid.uuid4().hex}", pure=False)
+        while not threads:
+            self._last_seen = time.monotonic()
+            time.sleep(_LOOK_SECONDS)
+            threads = self._threads_of_workers()
+        wanted.release()
+        return threads
 
     def start(self, shared: Mapping[str, Any]) -> None:
         self._shared, self._sent = shared, {}
@@ -203,6 +217,10 @@ class DaskWorkers:
                 "command goes on from there."
             )
         return found
+
+
+def _nothing() -> None:
+    """What a first worker is started for."""
 
 
 def _connected(cluster: Any) -> Any:

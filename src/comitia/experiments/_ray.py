@@ -56,9 +56,12 @@ class RayWorkers:
         self._shared, self._sent = shared, {}
 
     def everywhere(self, ask: Callable[[], Result]) -> dict[str, Result | Exception]:
+        def asked_there() -> Result:  # Ray takes functions only
+            return ask()
+
         nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         asked = {
-            str(node["NodeManagerAddress"]): ray.remote(num_cpus=0, max_retries=3)(ask)
+            str(node["NodeManagerAddress"]): ray.remote(num_cpus=0, max_retries=3)(asked_there)
             .options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
             .remote()
             for node in nodes

@@ -19,9 +19,10 @@ from comitia._interrupts import one_interrupt
 from comitia._names import unknown
 from comitia.datasets import Dataset
 from comitia.experiments._agreement import Agreement, about
-from comitia.experiments._cell import Computed, compute_cell, compute_sent, fit_cell, plain_error
+from comitia.experiments._cell import Computed, compute_cell, fit_cell, plain_error
 from comitia.experiments._engines import CrashError, Engine, cluster_engine, local_engine
 from comitia.experiments._estimate import Estimate
+from comitia.experiments._handing import Handing, compute_sent, named
 from comitia.experiments._memory import Memory, Records
 from comitia.experiments._plan import Cell, Plan
 from comitia.experiments._provenance import describe, machine, now, versions, worker
@@ -170,7 +171,8 @@ def run_plan(
     cluster : str, path or distributed.Client, optional
         Compute on other machines.  Of Dask an address (``tcp://``, ``tls://``), a scheduler file or a live client; of
         Ray an address (``ray://``), or ``"ray"`` for the cluster that this process has joined or ``RAY_ADDRESS`` names.
-        This process alone reads data and writes results: workers need neither, but the same versions.  A cell whose
+        This process alone writes results.  Workers need the same versions; data they read themselves where they have
+        it by the same name or path, and otherwise get it from here, once each, checked by its checksum.  A cell whose
         worker dies is tried again elsewhere, three times at most.
     same_bits : bool
         Refuse to mix cells of machines that round differently; otherwise that is warned of, where there is a cluster,
@@ -236,6 +238,7 @@ class _Run:
         self.provenance = kept | {"sessions": [*kept["sessions"], self.session]}
 
     def to_its_end(self, given: Mapping[str, Dataset], data_home: str | Path | None) -> Summary:
+        self.data_home = data_home
         for failure in self.store.damaged():
             warnings.warn(failure["error"], stacklevel=3)
         pending = [cell for cell in self.wanted if not self.store.finished(cell)]
@@ -287,12 +290,9 @@ class _Run:
             return
         engine = self._engine(len(cells))
         try:
-            shared, work = self._handed(data), compute_cell if self.cluster is None else compute_sent
             ready = self.estimate.largest_first(cells)
             self.estimate.expect(ready, engine.slots)
-            engine.start(shared)
-            bound = partial(work, self.store.plan, engine.threads)
-            for cell, result in engine.outcomes(bound, {cell: cell.dataset for cell in ready}):
+            for cell, result in self._outcomes(engine, ready, data):
                 yield cell, self._checked(result)
         finally:
             engine.close()
@@ -317,12 +317,20 @@ class _Run:
         self.session["n_jobs"] = engine.slots
         return engine
 
-    def _handed(self, data: Mapping[str, Dataset]) -> Mapping[str, Any]:
-        """Data as workers are handed it: to other machines with a checksum."""
+    def _outcomes(
+        self, engine: Any, cells: list[Cell], data: Mapping[str, Dataset]
+    ) -> Iterator[tuple[Cell, Computed | CrashError]]:
+        plan = self.store.plan
         if self.cluster is None:
-            return data
+            engine.start(data)
+            yield from engine.outcomes(
+                partial(compute_cell, plan, engine.threads), {cell: cell.dataset for cell in cells}
+            )
+            return
         checksums = {described["name"]: described["checksum"] for described in self.store.datasets()}
-        return {name: (given, checksums[name]) for name, given in data.items()}
+        known = {name: named(plan.source(name), checksums[name], self.data_home) for name in data}
+        handing = Handing(data, {name: one for name, one in known.items() if one is not None}, checksums)
+        yield from handing.outcomes(engine, partial(compute_sent, plan, engine.threads), cells)
 
     def _checked(self, result: Computed | CrashError) -> Computed:
         if isinstance(result, CrashError):

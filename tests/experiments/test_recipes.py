@@ -1,0 +1,88 @@
+"""The recipes of docs/scaling.md, as they stand there, on a local cluster."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from comitia.experiments import EnsembleSetting, Store, run_plan, write_plan
+from tests.experiments.conftest import small_plan
+
+pytest.importorskip("distributed", reason="needs comitia[dask]")
+
+PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
+
+JOBQUEUE = """
+from distributed import LocalCluster
+
+
+class SLURMCluster(LocalCluster):
+    '''A queue on this machine: it takes what the recipe says of jobs, and starts two workers at most.'''
+
+    def __init__(self, cores, processes, memory, walltime, worker_extra_args):
+        assert (cores, processes) == (1, 1)
+        assert worker_extra_args[0] == "--lifetime"
+        super().__init__(n_workers=0, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+
+    def adapt(self, minimum, maximum):
+        return super().adapt(minimum=min(minimum, 2), maximum=min(maximum, 2))
+"""
+
+
+@pytest.fixture
+def folder(joint_csv, tmp_path):
+    """A folder with a plan of two cells, and what it comes to."""
+    plan = small_plan(joint_csv, ensembles=(EnsembleSetting("emodt", {"n_estimators": 3}),), folds=2)
+    (tmp_path / "plan.toml").write_text(write_plan(plan))
+    (tmp_path / "dask_jobqueue.py").write_text(JOBQUEUE)
+    return tmp_path, run_plan(plan, n_jobs=1).rows
+
+
+def recipe(heading, starts_with):
+    """The block of code under a heading that starts so."""
+    part = PAGE.read_text(encoding="utf-8").split(f"### {heading}\n")[1].split("\n### ")[0]
+    blocks = [textwrap.dedent(block) for block in re.findall(r"(?:^(?: {4}.*)?\n)+", part, flags=re.MULTILINE)]
+    return next(block.strip() for block in blocks if block.strip().startswith(starts_with))
+
+
+def run(folder, command):
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root / "src"), str(folder)])}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_the_recipe_for_one_machine_runs(folder):
+    place, rows = folder
+    (place / "script.py").write_text(recipe("One machine", "from distributed"))
+    run(place, [sys.executable, "script.py"])
+    assert Store.read(place / "results").rows() == rows
+
+
+@pytest.mark.long
+def test_the_recipe_for_slurm_runs_where_jobs_are_processes(folder):
+    place, rows = folder
+    text = textwrap.indent(recipe("Slurm", "from dask_jobqueue"), "    ")
+    (place / "script.py").write_text(f'if __name__ == "__main__":\n{text}\n')
+    run(place, [sys.executable, "script.py"])
+    assert Store.read(place / "results").rows() == rows
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path(sys.executable).with_name("dask").is_file(), reason="needs the command dask")
+def test_the_recipe_for_one_allocation_runs_where_srun_is_nothing(folder):
+    place, rows = folder
+    lines = [line for line in recipe("Slurm", "#SBATCH").splitlines() if not line.startswith("#")]
+    text = "\n".join(lines).replace("table2", "plan.toml --output results")
+    commands = f'srun() {{ "$@"; }}\ncomitia() {{ {sys.executable} -m comitia "$@"; }}\n'
+    path = f'export PATH="{Path(sys.executable).parent}:$PATH"\n'
+    (place / "job.sh").write_text(f"{path}{commands}trap 'kill $(jobs -p)' EXIT\n{text}\n")
+    run(place, ["bash", "job.sh"])
+    assert Store.read(place / "results").rows() == rows
