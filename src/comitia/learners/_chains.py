@@ -76,6 +76,7 @@ def fit_chains(
     max_iter: int = 1000,
     n_jobs: int | None = None,
     verbose: int = 0,
+    device: str = "cpu",
 ) -> ChainFit:
     """Fit M classifier chains of logistic regressions.
 
@@ -92,7 +93,7 @@ def fit_chains(
         Each row is a permutation of the labels.
     sample_weight : array of shape (n, M), optional
         A column of weights for each chain.
-    C, fit_intercept, tol, max_iter, n_jobs, verbose
+    C, fit_intercept, tol, max_iter, n_jobs, verbose, device
         As in `fit_logistic`.
 
     Returns
@@ -141,6 +142,7 @@ def fit_chains(
         max_iter=max_iter,
         n_jobs=n_jobs,
         verbose=verbose,
+        device=device,
     )
     coef = fit.coef.reshape(M, K, d + K)
     by_position = np.take_along_axis(coef[:, :, d:], orders[:, None, :], axis=2)

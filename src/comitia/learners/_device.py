@@ -1,0 +1,101 @@
+"""Where logistic regressions are solved: the processor, or an accelerator that a library of arrays speaks to."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from comitia._errors import ComitiaError
+
+
+class DeviceError(ComitiaError, RuntimeError):
+    """A device was asked for that is not there, or cannot do what is needed."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A namespace of the array API and two places: the device, and the host that NumPy reads from.
+
+    Parameters
+    ----------
+    xp : module
+    place, host : device objects of that namespace
+    """
+
+    xp: Any
+    place: Any
+    host: Any
+
+    def __post_init__(self) -> None:
+        try:
+            self.xp.zeros(1, dtype=self.xp.float64, device=self.place)
+        except Exception as error:
+            raise DeviceError(f"device must compute in double precision; {self.place} does not: {error}") from error
+
+    def send(self, array: Any, dtype: Any = None) -> Any:
+        """Return a NumPy array as one on the device."""
+        return self.xp.asarray(np.ascontiguousarray(array), dtype=dtype, device=self.place)
+
+    def fetch(self, array: Any) -> Any:
+        """Return an array of the device as one of NumPy."""
+        from array_api_compat import to_device
+
+        return np.asarray(to_device(array, self.host))
+
+    def take(self, array: Any, index: Any, axis: int = 0) -> Any:
+        """Return the entries at a NumPy array of places."""
+        return self.xp.take(array, self.send(index), axis=axis)
+
+
+def check_device(device: str) -> None:
+    """Raise ComitiaError unless ``device`` is the name of one."""
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        raise ComitiaError(f"device must be 'cpu', 'cuda' or 'cuda:N' with the number of a GPU; got {device!r}.")
+
+
+def get_device(device: str) -> Device | None:
+    """Return the device of a name; None for ``"cpu"``, which needs no library.
+
+    Raises
+    ------
+    ImportError
+        Without PyTorch and array-api-compat; the message names the extra.
+    DeviceError
+        Where there is no such GPU.  Nothing falls back to the processor in silence.
+    """
+    check_device(device)
+    if device == "cpu":
+        return None
+    try:
+        import array_api_compat.torch as xp
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            f'device={device!r} needs {error.name}: pip install "comitia[gpu]"', name=error.name
+        ) from error
+    found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    number = int(device.partition(":")[2] or 0)
+    if number >= found:
+        raise DeviceError(f"device={device!r} was asked for, but PyTorch finds {found} CUDA devices here.")
+    return Device(xp, torch.device("cuda", number), torch.device("cpu"))
+
+
+@contextlib.contextmanager
+def full_precision(device: Device) -> Iterator[None]:
+    """Keep products of matrices in the precision that they are given in, whatever the user allows elsewhere."""
+    if "torch" not in device.xp.__name__:
+        yield
+        return
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
