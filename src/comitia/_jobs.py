@@ -15,6 +15,7 @@ from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 from comitia._errors import ComitiaError
+from comitia._threads import limit
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -46,6 +47,16 @@ def local_threads(n_jobs: int | None) -> int:
     if n_jobs is None or n_jobs < 0:
         return 1 if _in_task_of_dask() else int(cpu_count())
     return min(n_jobs, int(cpu_count()))
+
+
+@contextlib.contextmanager
+def limited_to(n_jobs: int | None) -> Iterator[None]:
+    """Let loops over instances use as many threads as ``n_jobs`` says, where this is entered and nowhere else."""
+    before = limit.set(local_threads(n_jobs))
+    try:
+        yield
+    finally:
+        limit.reset(before)
 
 
 def on_cluster(
@@ -136,6 +147,8 @@ def one_blas_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _pools() -> ThreadpoolController:
+    import scipy.linalg.cython_blas  # noqa: F401 - compiled loops multiply by it, and only what is loaded is limited
+
     return ThreadpoolController()
 
 

@@ -7,16 +7,35 @@ are independent, so a loop over a slice gives the same bits whatever the slices 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from typing import TypeVar
 
 import numba
 
+Part = TypeVar("Part")
+
+limit: ContextVar[int | None] = ContextVar("limit", default=None)
+"""Threads that were asked for; None where nobody has."""
+
+
+def over_parts(work: Callable[[Part], None], parts: Sequence[Part], threads: int) -> None:
+    """Call ``work`` on every part, in so many threads; without any where there is one part or one thread."""
+    if threads <= 1 or len(parts) <= 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
+        for _ in pool.map(work, parts):
+            pass
+
 
 def over_slices(work: Callable[[slice], None], n: int, *, at_least: int = 256) -> None:
-    """Call ``work`` on slices that cover ``range(n)``, in as many threads as numba may use.
+    """Call ``work`` on slices that cover ``range(n)``, in as many threads as are asked for, or else as numba may use.
 
-    ``numba.set_num_threads`` and the limit that joblib sets in its worker processes are respected.
+    ``numba.set_num_threads``, the limit that joblib sets in its worker processes and `comitia._jobs.limited_to` are
+    respected.
 
     Parameters
     ----------
@@ -27,13 +46,12 @@ def over_slices(work: Callable[[slice], None], n: int, *, at_least: int = 256) -
     at_least : int
         No slice but the last is shorter than this: a thread must have something to do.
     """
-    threads = min(numba.get_num_threads(), -(-n // at_least))
+    asked = limit.get()
+    threads = min(numba.get_num_threads() if asked is None else asked, -(-n // at_least))
     if threads <= 1:
         work(slice(0, n))
         return
     # Four slices a thread: instances differ in cost, and the last slice should not be waited for.
     size = max(at_least, -(-n // (4 * threads)))
     slices = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, slices):
-            pass
+    over_parts(work, slices, threads)

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from comitia._errors import ComitiaError
+from comitia._jobs import limited_to
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
 from comitia.ensembles._crews import Asked
@@ -90,7 +91,8 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         self._check_decision()
         targets = check_targets(y, type(self).__name__)
         self._limits(targets.names)
-        self._fit(X, targets, sample_weight)
+        with limited_to(getattr(self, "n_jobs", None)):
+            self._fit(X, targets, sample_weight)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -308,7 +310,8 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         self.classes_ = np.arange(len(targets.names)) if targets.classes is None else targets.classes
 
     def _gathered(self, X: Any, decide: Callable[[Beliefs], NDArray[Any]], once: bool = True) -> NDArray[Any]:
-        parts = [decide(beliefs) for beliefs in self._asked(self._features(X), once=once)]
+        with limited_to(getattr(self, "n_jobs", None)):
+            parts = [decide(beliefs) for beliefs in self._asked(self._features(X), once=once)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _asked(

@@ -29,6 +29,9 @@ class EBRClassifier(BaseLearnerEnsemble):
     n_estimators : int, default=50
         Number of members.
     [[sampling parameters]]
+    device : {"cpu", "cuda", "cuda:N"}, default="cpu"
+        Where logistic regressions are fitted; a GPU needs the extra ``gpu``.  What is fitted is NumPy's, and predicts
+        anywhere.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class EBRClassifier(BaseLearnerEnsemble):
             fit_intercept=fast.fit_intercept,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            device=self.device,
         )
         coef = fit.coef / scale
         intercept = fit.intercept - coef @ centre

@@ -26,6 +26,7 @@ from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets
+from comitia.learners._device import check_device
 from comitia.losses import Constraints, Loss
 from comitia.measures import Measure
 from comitia.relevance import Pool, Reading
@@ -229,6 +230,7 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
+        device: str = "cpu",
     ) -> None:
         super().__init__(
             n_estimators,
@@ -246,9 +248,11 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
             verbose=verbose,
         )
         self.estimator = estimator
+        self.device = device
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_device(self.device)
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
             raise ComitiaError(
                 f"estimator must be a classifier of scikit-learn's kind, or None for logistic regression; got"

@@ -45,6 +45,9 @@ class ECCClassifier(BaseLearnerEnsemble):
         ``"random"`` gives each member a random order of its own; an array of shape (K,) is the order of all members,
         one of shape (M, K) has an order for each.
     [[sampling parameters]]
+    device : {"cpu", "cuda", "cuda:N"}, default="cpu"
+        Where logistic regressions are fitted; a GPU needs the extra ``gpu``.  What is fitted is NumPy's, and predicts
+        anywhere.
 
     Attributes
     ----------
@@ -96,6 +99,7 @@ class ECCClassifier(BaseLearnerEnsemble):
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
+        device: str = "cpu",
     ) -> None:
         super().__init__(
             estimator,
@@ -112,6 +116,7 @@ class ECCClassifier(BaseLearnerEnsemble):
             random_state=random_state,
             warm_start=warm_start,
             verbose=verbose,
+            device=device,
         )
         self.chain_method = chain_method
         self.order = order
@@ -163,6 +168,7 @@ class ECCClassifier(BaseLearnerEnsemble):
             fit_intercept=fast.fit_intercept,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            device=self.device,
         )
         return ChainCrew(fit, centre, scale, self.chain_method)
 

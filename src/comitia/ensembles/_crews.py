@@ -17,7 +17,7 @@ from comitia.ensembles._logistic import scaled
 from comitia.learners._boosting import BoostedTrees, predict_boosted
 from comitia.learners._chain_joint import chain_joint
 from comitia.learners._chains import ChainFit, predict_chains
-from comitia.learners._logistic import predict_logistic
+from comitia.learners._logistic import predict_members
 from comitia.learners._tree import MultiObjectiveTree, apply_trees, mean_marginals
 from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance, Shared
 from comitia.relevance._base import Memory
@@ -108,10 +108,8 @@ class LogisticCrew:
         return len(self.coef)
 
     def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
-        return (
-            Marginals.unchecked(p=predict_logistic(X, coef, intercept), observed=asked.observed)
-            for coef, intercept in zip(self.coef, self.intercept, strict=True)
-        )
+        beliefs = predict_members(X, self.coef, self.intercept, n_jobs=asked.n_jobs)
+        return (Marginals.unchecked(p=p, observed=asked.observed) for p in beliefs)
 
     def repeated(self, times: int) -> LogisticCrew:
         """Return so many copies of the one member that all of them are."""

@@ -16,8 +16,8 @@ from comitia._jobs import local_threads, one_blas_thread
 from comitia._label_trie import Counts, LabelTrie, check_missing, check_sets, joined_rows
 from comitia._labels import FloatArray, LabelArray
 from comitia.learners._chain_joint_kernels import weigh_sets
-from comitia.learners._chains import ROWS, ChainFit
-from comitia.learners._logistic import linear_scores
+from comitia.learners._chains import ChainFit
+from comitia.learners._logistic import ROWS, linear_scores
 
 MISSING = 1e-3
 PAIRS = 1 << 22  # label sets × instances whose probabilities are in memory at a time, where links are asked one by one

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,9 +16,8 @@ from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads, one_blas_thread
-from comitia.learners._logistic import checked, fit_logistic, linear_scores, sigmoid
-
-ROWS = 1024  # instances that walk together
+from comitia._threads import over_parts
+from comitia.learners._logistic import checked, fit_logistic, linear_scores, members_and_rows, sigmoid
 
 
 @dataclass(frozen=True)
@@ -194,17 +192,15 @@ def predict_chains(
     n, K = X.shape[0], fit.orders.shape[1]
     probabilities = np.empty((len(chosen), n, K))
 
-    def walk_chain(at: int) -> None:
+    def walk_chain(part: tuple[int, slice]) -> None:
+        at, rows = part
         m = chosen[at]
-        for start in range(0, n, ROWS):
-            rows = slice(start, start + ROWS)
-            scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
-            walk(scores, fit.influence[m], method == "predict")
-            probabilities[at, rows][:, fit.orders[m]] = checked(sigmoid(scores))
+        scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
+        walk(scores, fit.influence[m], method == "predict")
+        by_label(checked(sigmoid(scores)), fit.orders[m], probabilities[at, rows])
 
-    with one_blas_thread(), ThreadPoolExecutor(local_threads(n_jobs)) as pool:
-        for _ in pool.map(walk_chain, range(len(chosen))):
-            pass
+    with one_blas_thread():
+        over_parts(walk_chain, members_and_rows(len(chosen), n), local_threads(n_jobs))
     return probabilities
 
 
@@ -232,3 +228,11 @@ def walk(scores: Any, influence: Any, decide: bool) -> None:
                 continue
             for later in range(k + 1, K):
                 scores[i, later] += passed * influence[k, later]
+
+
+@numba.njit(cache=True, nogil=True)
+def by_label(values: Any, order: Any, out: Any) -> None:
+    """Put what is known by position where it is known by label."""
+    for i in range(values.shape[0]):
+        for k in range(order.size):
+            out[i, order[k]] = values[i, k]

@@ -14,7 +14,8 @@ from sklearn.utils import check_array
 
 from comitia._arrays import check_finite, check_sparse
 from comitia._errors import ComitiaError
-from comitia._jobs import one_blas_thread
+from comitia._jobs import local_threads, one_blas_thread
+from comitia._threads import over_parts
 from comitia.learners._device import get_device
 from comitia.learners._logistic_blocks import Problems
 from comitia.learners._logistic_kernels import Design
@@ -22,7 +23,8 @@ from comitia.learners._logistic_steps import CONVERGED
 
 Array = NDArray[Any]
 
-TILE = 256  # rows predicted together
+TILE = 256  # rows multiplied together
+ROWS = 1024  # rows predicted together
 DENSE_FROM = 0.1  # share of entries from which a sparse column is slower than a dense one
 NAMED = 50  # unsolved problems that a warning names
 
@@ -234,14 +236,52 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
         return checked(sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64))))
 
 
-def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
+def predict_members(
+    X: ArrayLike | sp.sparray, coef: Array, intercept: Array, *, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    """Return the probabilities (M, n, K) that M members, each of K logistic regressions, give.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n, d)
+    coef : array of shape (M, K, d)
+    intercept : array of shape (M, K)
+    n_jobs : int, optional
+        Threads.  A row's probabilities are those of `predict_logistic`, to the bit, for any number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> predict_members([[0.0], [2.0]], np.ones((2, 1, 1)), np.zeros((2, 1))).round(3).tolist()
+    [[[0.5], [0.881]], [[0.5], [0.881]]]
+    """
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
+    n = X.shape[0]
+    probabilities = np.empty((len(coef), n, coef.shape[1]))
+
+    def predict(part: tuple[int, slice]) -> None:
+        m, rows = part
+        scores = linear_scores(X[rows], coef[m], intercept[m], out=probabilities[m, rows])
+        checked(sigmoid(scores))
+
+    with one_blas_thread():
+        over_parts(predict, members_and_rows(len(coef), n), local_threads(n_jobs))
+    return probabilities
+
+
+def members_and_rows(members: int, n: int) -> list[tuple[int, slice]]:
+    """Return parts of predicting for n rows by members, small enough for many threads."""
+    return [(m, slice(start, min(start + ROWS, n))) for start in range(0, n, ROWS) for m in range(members)]
+
+
+def linear_scores(X: Any, coef: Array, intercept: Array, out: Array | None = None) -> Array:
     """Return X coefᵀ + intercept (n, B), each row independent of the others to the last bit.
 
     Rows are multiplied in tiles of one size, the last filled up with zeros: the kernel that multiplies matrices
     may add in another order for another shape.
     """
     n = X.shape[0]
-    scores = np.empty((n, len(coef)))
+    scores = np.empty((n, len(coef))) if out is None else out
     if sp.issparse(X):
         scores[:] = X @ coef.T
     else:
