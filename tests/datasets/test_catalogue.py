@@ -55,7 +55,7 @@ def test_a_folder_is_looked_at_first_and_the_parameter_before_the_environment(
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="unknown dataset 'iris'. There are: cal500, emotions"):
+    with pytest.raises(ValueError, match=r"unknown dataset 'iris'\. There are: cal500, emotions"):
         fetch_dataset("iris")
 
 

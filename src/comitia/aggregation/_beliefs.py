@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
 from comitia.aggregation._decision import Decision, Pooled, Votes
-from comitia.relevance import Ballots, Members, Relevance
+from comitia.relevance import Ballots, LabelSets, Members, Relevance
 
 Value = TypeVar("Value")
 
@@ -67,7 +67,8 @@ class Beliefs:
             members = list(islice(members, size))
         if pool.joint:
             return pool(map(reading, members), self._weights(size))
-        return reading(pool(members, self._weights(size)))
+        pooled, calibration = pool(members, self._weights(size)), decision.over.calibration
+        return reading(pooled if calibration is None else calibration(pooled))
 
     def _ballots(self, decision: Decision, size: int | None) -> Relevance:
         votes, reading = decision.over, decision.reading
@@ -86,6 +87,9 @@ class Beliefs:
             return self.ask(joint)
 
         def asked() -> Iterable[Relevance]:
+            known = self._known.get(("members", False))
+            if joint and isinstance(known, list) and all(isinstance(member, LabelSets) for member in known):
+                return known  # chains give joint distributions unasked: once is enough
             members = self.ask(joint)
             return members if isinstance(members, Members) else list(members)
 

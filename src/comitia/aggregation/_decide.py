@@ -11,7 +11,7 @@ from comitia._labels import LabelArray
 from comitia.aggregation._beliefs import Beliefs
 from comitia.aggregation._kinds import Aggregation, get_aggregation
 from comitia.losses import Constraints, Loss, get_loss
-from comitia.relevance import Pool, Reading, Relevance, get_pool, get_reading
+from comitia.relevance import Calibration, Pool, Reading, Relevance, get_pool, get_reading
 
 
 def decide(
@@ -22,6 +22,7 @@ def decide(
     reading: str | Reading = "auto",
     weights: ArrayLike | None = None,
     constraints: Constraints | None = None,
+    calibration: Calibration | None = None,
 ) -> LabelArray:
     """Return the labeling that the members agree on, made for a loss.
 
@@ -43,6 +44,9 @@ def decide(
         Weight of each member, for all instances or for each; equal by default.
     constraints : Constraints, optional
         Limits that every answer keeps, labels by position: see :class:`comitia.Constraints`.
+    calibration : Calibration, optional
+        Brings pooled marginals into line with what was observed before they are read: ``calibration_`` of an ensemble,
+        or what :func:`comitia.relevance.fit_calibration` makes.  Votes and joint distributions know nothing of it.
 
     Returns
     -------
@@ -59,6 +63,7 @@ def decide(
     >>> decide(members, constraints=Constraints(at_least=3))
     array([[1, 1, 1]], dtype=int8)
     """
-    target = get_loss(loss)
-    decision = get_aggregation(aggregation, target).decision(target, get_pool(pool), get_reading(reading))
-    return Beliefs(lambda _: members, weights, once=True).decide(decision.within(constraints))
+    target, pooled = get_loss(loss), get_pool(pool)
+    decision = get_aggregation(aggregation, target).decision(target, pooled, get_reading(reading))
+    decision = decision.calibrated(calibration, pooled).within(constraints)
+    return Beliefs(lambda _: members, weights, once=True).decide(decision)

@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 
 from comitia._errors import ComitiaError
 from comitia.losses import Constraints, Loss, Within
-from comitia.relevance import Pool, Reading
+from comitia.relevance import Calibration, Pool, Reading
 
 
 @dataclass(frozen=True)
 class Pooled:
     """The distribution that a pool makes of the members' beliefs.
 
-    A pool of marginals is read once they are pooled; joint distributions are read, where that is needed, before.
+    A pool of marginals is calibrated, where there is a calibration, and read once they are pooled; joint distributions
+    are read, where that is needed, before.
     """
 
     pool: Pool
+    calibration: Calibration | None = None
 
     @property
     def joint(self) -> bool:
@@ -56,6 +58,15 @@ class Decision:
     def needs_joint(self) -> bool:
         """Whether members have to give joint distributions: where those are used, and no reading makes them."""
         return self.over.joint and not self.reading.joint
+
+    def calibrated(self, calibration: Calibration | None, pool: Pool) -> Decision:
+        """Return the decision over calibrated marginals, where it is over marginals that this pool makes.
+
+        A calibration serves for the pool that it was fitted to.  Votes and joint distributions stay what they are.
+        """
+        if calibration is None or not isinstance(self.over, Pooled) or self.over.pool != pool or pool.joint:
+            return self
+        return replace(self, over=Pooled(pool, calibration))
 
     def within(self, constraints: Constraints | None) -> Decision:
         """Return the decision whose answers keep limits: the loss is minimised among the labelings they allow.

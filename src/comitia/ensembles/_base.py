@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -12,51 +11,42 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
 from comitia._jobs import limited_to
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
 from comitia.ensembles._crews import Asked
+from comitia.ensembles._features import number_of_rows
+from comitia.ensembles._size import Size as Size
 from comitia.ensembles._targets import Form, Targets, check_targets, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Abstaining, Constraints, Hamming, Loss, cost_for_rate, get_loss, rank_by
 from comitia.losses._topk import Order
 from comitia.measures import Measure, RecallAtLeast, get_target
-from comitia.relevance import LabelSets, Marginals, Observed, Pool, Reading, Relevance, get_pool, get_reading, mixture
+from comitia.relevance import (
+    Calibration,
+    LabelSets,
+    Marginals,
+    Observed,
+    Pool,
+    Reading,
+    Relevance,
+    get_pool,
+    get_reading,
+    mixture,
+)
+from comitia.relevance._calibration import check_kind
 
 # Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
 BELIEFS_AT_ONCE = 1 << 23
 
 
-@dataclass(frozen=True)
-class Size:
-    """What the cost of a fit follows.
-
-    Parameters
-    ----------
-    n : int
-        Instances.
-    values : float
-        Values that are stored for an instance: features, or those that are not zero.
-    labels : int
-    cardinality : float
-        Labels that an instance has.
-    members : int
-    """
-
-    n: int
-    values: float
-    labels: int
-    cardinality: float
-    members: int
-
-
 class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     """Base of all ensembles.
 
-    ``loss``, ``aggregation``, ``pool``, ``reading`` and ``constraints`` may change after ``fit``.
+    ``loss``, ``aggregation``, ``pool``, ``reading``, ``calibration`` and ``constraints`` may change after ``fit``.
     """
 
     title: ClassVar[str] = ""
@@ -72,6 +62,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     aggregation: str | Aggregation | None
     pool: str | Pool
     reading: str | Reading
+    calibration: str | None
     constraints: Constraints | None
     members_: Any
     label_names_: NDArray[Any]
@@ -136,13 +127,13 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         if self.constraints is not None:
             raise ComitiaError("a partial answer cannot keep limits: predict_partial needs constraints=None.")
         if guarantee is not None:
-            held = self._unseen()
+            held = self._tuned_on()
             cuts = RecallAtLeast(guarantee).resolve_partial(held.p, held.Y)
-            pooled = self._belief(get_pool(self.pool))
+            pooled = self._belief(get_pool(self.pool), calibration=self.calibration_)
             return self._gathered(X, lambda beliefs: cuts.minimise(beliefs.distribution(pooled)))
         loss = self._target(self.loss)
         if rate is not None:
-            cost = cost_for_rate(Marginals(self._unseen().p), loss, rate)
+            cost = cost_for_rate(Marginals(self._tuned_on().p), loss, rate)
         assert cost is not None
         partial_loss, belief = Abstaining(loss, cost), self._pooled_belief()
         return self._gathered(X, lambda beliefs: partial_loss.minimise(beliefs.distribution(belief)))
@@ -159,9 +150,8 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         return self._gathered(X, lambda beliefs: rank_by(beliefs.distribution(belief), measure))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the pooled marginals, (n, K); or one column a class of a binary target."""
-        check_is_fitted(self, "members_")
-        decision = self._belief(get_pool(self.pool))
+        """Return the pooled marginals, calibrated, (n, K); or one column a class of a binary target."""
+        decision = self._belief(get_pool(self.pool), calibration=self.calibration_)
         p = self._gathered(X, lambda beliefs: beliefs.distribution(decision).marginals())
         return self._form.probabilities(p)
 
@@ -169,7 +159,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         """Yield what each member believes about X: marginals, or labelset distributions with ``joint``.
 
         Give them to :func:`comitia.decide` to decide many times without asking the members again: with the same loss,
-        aggregation, pool and reading it decides what :meth:`predict` does.
+        aggregation, pool, reading and ``calibration_`` it decides what :meth:`predict` does.
         """
         check_is_fitted(self, "members_")
         if joint and not self.supports_joint:
@@ -228,8 +218,21 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         given = get_target(self.loss if loss is None else loss)
         return self._limited(self._decision(self._target(given), *self._way(given)))
 
-    def _decision(self, loss: Loss, aggregation: Aggregation, reading: Reading) -> Decision:
-        decision = aggregation.decision(loss, get_pool(self.pool), reading)
+    @property
+    def calibration_(self) -> Calibration | None:
+        """What brings pooled marginals into line with what was observed, or None.
+
+        It is fitted to beliefs about instances that members have not seen when it is first asked for.
+        """
+        check_is_fitted(self, "members_")
+        kind = check_kind(self.calibration)
+        return None if kind is None else self._unseen().calibration(kind)
+
+    def _decision(
+        self, loss: Loss, aggregation: Aggregation, reading: Reading, calibration: Calibration | None
+    ) -> Decision:
+        pool = get_pool(self.pool)
+        decision = aggregation.decision(loss, pool, reading).calibrated(calibration, pool)
         if decision.needs_joint and not self.supports_joint:
             raise ComitiaError(
                 f"aggregation must do with marginals, which members of {type(self).__name__} give; got"
@@ -246,7 +249,8 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     def _check_decision(self) -> None:
         """Refuse before a fit what could not be decided after it."""
         loss = _instance_wise(self.loss)
-        self._decision(loss, *MultilabelEnsemble._way(self, loss))
+        check_kind(self.calibration)
+        self._decision(loss, *self._named_way(loss), None)
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
@@ -263,7 +267,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     def _target(self, loss: str | Loss | Measure | Callable[..., Any]) -> Loss:
         """Return the loss to minimise for a loss, or for a measure of a whole set."""
         target = get_target(loss)
-        return self._unseen().resolved(target) if isinstance(target, Measure) else target
+        return self._tuned_on().resolved(target) if isinstance(target, Measure) else target
 
     def _unseen(self) -> Unseen:
         """Return beliefs about instances that members have not seen, or say how to have them."""
@@ -272,8 +276,16 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
             " ensemble with oob_score=True."
         )
 
-    def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
-        """Return how members decide for a loss, and how they are read."""
+    def _tuned_on(self) -> Unseen:
+        """Return the same as decisions see it: where pooled marginals are calibrated, so is this, each by others."""
+        held, kind = self._unseen(), check_kind(self.calibration)
+        return held if kind is None else held.calibrated(kind)
+
+    def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading, Calibration | None]:
+        """Return how members decide for a loss, how they are read, and what pooled marginals are calibrated by."""
+        return (*self._named_way(loss), self.calibration_)
+
+    def _named_way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
         # The cuts of a measure were found on marginals as they are: they serve for no others.
         reading = "independent" if isinstance(loss, Measure) else self.reading
         return get_aggregation(self.aggregation, _instance_wise(loss)), get_reading(reading)
@@ -292,12 +304,16 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
 
     def _pooled_belief(self) -> Decision:
         """Return the ensemble's belief as it is read, the joint mixture where that decides."""
-        joint = self._decision(_instance_wise(self.loss), *self._way(get_target(self.loss))).needs_joint
-        return self._belief(mixture if joint else get_pool(self.pool), get_reading(self.reading))
+        aggregation, reading, calibration = self._way(get_target(self.loss))
+        joint = self._decision(_instance_wise(self.loss), aggregation, reading, calibration).needs_joint
+        if joint:
+            return self._belief(mixture, get_reading(self.reading))
+        return self._belief(get_pool(self.pool), get_reading(self.reading), calibration)
 
-    def _belief(self, pool: Pool, reading: Reading | None = None) -> Decision:
+    def _belief(self, pool: Pool, reading: Reading | None = None, calibration: Calibration | None = None) -> Decision:
         """Return the pooled belief, as a decision whose distribution it is."""
-        return Decision(get_loss("hamming"), Pooled(pool), get_reading("independent") if reading is None else reading)
+        read = get_reading("independent") if reading is None else reading
+        return Decision(get_loss("hamming"), Pooled(pool, calibration), read)
 
     def _weights(self) -> FloatArray | None:
         """Weights of the members in a decision."""
@@ -378,26 +394,3 @@ def _instance_wise(loss: Any) -> Loss:
     """Return a loss; a measure of a whole set is decided by cuts, as Hamming loss is."""
     target = get_target(loss)
     return Hamming() if isinstance(target, Measure) else target
-
-
-def number_of_rows(X: Any) -> int:
-    """Return the number of instances of an array, a frame or a list."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def check_lengths(X: Any, targets: Targets) -> int:
-    """Return the number of instances, of which X and y must have as many."""
-    n = number_of_rows(X)
-    if n != len(targets.Y):
-        raise ComitiaError(
-            f"Found input variables with inconsistent numbers of samples: X has {n} instances, y has {len(targets.Y)}."
-        )
-    return n
-
-
-def check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
-    """Return sample weights of shape (n,), ones by default."""
-    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
-    if not weight.any():
-        raise ComitiaError("Sample weights must contain at least one non-zero number.")
-    return np.asarray(weight)

@@ -19,13 +19,12 @@ from comitia._labels import FloatArray, LabelArray
 from comitia.aggregation import Aggregation
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
-from comitia.ensembles._base import check_lengths, check_weights
 from comitia.ensembles._crews import Crew
 from comitia.ensembles._features import as_texts, is_frame, with_names
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
-from comitia.ensembles._targets import Targets
+from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.learners._device import check_device
 from comitia.losses import Constraints, Loss
 from comitia.measures import Measure
@@ -46,6 +45,7 @@ class BootstrapEnsemble(JudgedEnsemble):
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        calibration: str | None = None,
         constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
@@ -60,6 +60,7 @@ class BootstrapEnsemble(JudgedEnsemble):
         self.aggregation = aggregation
         self.pool = pool
         self.reading = reading
+        self.calibration = calibration
         self.constraints = constraints
         self.bootstrap = bootstrap
         self.max_samples = max_samples
@@ -222,6 +223,7 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        calibration: str | None = None,
         constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
@@ -238,6 +240,7 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
             aggregation=aggregation,
             pool=pool,
             reading=reading,
+            calibration=calibration,
             constraints=constraints,
             bootstrap=bootstrap,
             max_samples=max_samples,

@@ -20,7 +20,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled
 from comitia.ensembles._bagging import MultilabelBaggingClassifier
-from comitia.ensembles._base import MultilabelEnsemble, Size, check_lengths, check_weights
+from comitia.ensembles._base import MultilabelEnsemble, Size
 from comitia.ensembles._binary_relevance import EBRClassifier
 from comitia.ensembles._boosting import EMOBTClassifier
 from comitia.ensembles._bootstrap import BootstrapEnsemble
@@ -30,7 +30,7 @@ from comitia.ensembles._features import pass_features
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
 from comitia.ensembles._parameters import documented
-from comitia.ensembles._targets import Targets
+from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.ensembles._trees import EMODTClassifier
 from comitia.ensembles._weights import forward_selection
 from comitia.losses import Constraints, Hamming, Loss
@@ -102,6 +102,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         aggregation: str | Aggregation | None = "oob",
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        calibration: str | None = None,
         constraints: Constraints | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -112,6 +113,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         self.aggregation = aggregation
         self.pool = pool
         self.reading = reading
+        self.calibration = calibration
         self.constraints = constraints
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -182,7 +184,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 f"members must be ensembles with out-of-bag beliefs, or classifiers to be bagged; got"
                 f" {type(ensemble).__name__}."
             )
-        prepared.set_params(oob_score=True, aggregation=None)
+        prepared.set_params(oob_score=True, aggregation=None, calibration=None)
         if prepared.random_state is None:
             prepared.set_params(random_state=seed)
         if self.n_jobs is not None:

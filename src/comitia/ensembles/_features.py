@@ -52,3 +52,8 @@ def pass_features(ensemble: Any, X: Any, fit: bool) -> Any:
         ensure_all_finite="allow-nan" if tags.allow_nan else True,
         ensure_min_samples=1 if fit else 0,
     )
+
+
+def number_of_rows(X: Any) -> int:
+    """Return the number of instances of an array, a frame or a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

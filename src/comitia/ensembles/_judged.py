@@ -12,11 +12,12 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
 from comitia.ensembles._base import MultilabelEnsemble
-from comitia.ensembles._out_of_bag import OutOfBag, aggregation_name
+from comitia.ensembles._out_of_bag import CALIBRATED, OutOfBag, aggregation_name
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Loss
 from comitia.measures import Measure, get_target
-from comitia.relevance import Reading, Seen, get_reading
+from comitia.relevance import Calibration, Reading, Seen, get_reading
+from comitia.relevance._calibration import check_kind
 
 # Powers of the counts with which labelsets that were seen are tried.
 _POWERS = (0.0, 0.3, 0.6, 1.0)
@@ -36,17 +37,22 @@ class JudgedEnsemble(MultilabelEnsemble):
     # Losses that are judged besides those with a name and the one in use: an experiment asks for many at once.
     _also_judged: tuple[Loss | Measure, ...] = ()
 
-    def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
+    def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading, Calibration | None]:
         if self.aggregation != "oob":
             return super()._way(loss)
         if isinstance(loss, Measure):
-            return AGGREGATIONS["ctp"], get_reading("independent")
+            return AGGREGATIONS["ctp"], get_reading("independent"), self.calibration_
         if not hasattr(self, "_oob"):
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
-        choice = self._oob.choice(loss, self.pool, self.reading)
-        if choice in self._oob.powers:
-            return AGGREGATIONS[choice.partition(_READ_OVER)[0]], Seen(self._oob.powers[choice])
-        return get_aggregation(choice, loss), get_reading(self.reading)
+        return self._way_of_name(self._oob.choice(loss, self.pool, self.reading, self.calibration), loss)
+
+    def _way_of_name(self, way: str, loss: Loss) -> tuple[Aggregation, Reading, Calibration | None]:
+        """Return what a way of deciding that was judged out of bag stands for."""
+        calibration = self.calibration_ if way.endswith(CALIBRATED) else None
+        name = way.removesuffix(CALIBRATED)
+        if name in self._oob.powers:
+            return AGGREGATIONS[name.partition(_READ_OVER)[0]], Seen(self._oob.powers[name]), calibration
+        return get_aggregation(name, loss), get_reading(self.reading), calibration
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; refuse at once a choice by out-of-bag losses that a fitted ensemble does not have."""
@@ -59,6 +65,8 @@ class JudgedEnsemble(MultilabelEnsemble):
     def _check_decision(self) -> None:
         if not self.oob_score and isinstance(get_target(self.loss), Measure):
             raise ComitiaError(f"loss={self.loss!r} has its cuts from what is out of bag: set oob_score=True.")
+        if not self.oob_score and check_kind(self.calibration):
+            raise ComitiaError(f"calibration={self.calibration!r} is fitted to what is out of bag: set oob_score=True.")
         if self.aggregation != "oob":
             super()._check_decision()
         elif not self.oob_score:
@@ -98,34 +106,38 @@ class JudgedEnsemble(MultilabelEnsemble):
     @property
     def oob_table_(self) -> dict[str, dict[str, float]]:
         """For each loss that is known, the out-of-bag loss of each way of deciding."""
-        return self._judged_within_limits().table(self.pool, self.reading)
+        return self._judged_within_limits().table(self.pool, self.reading, self.calibration)
 
     @property
     def oob_errors_(self) -> dict[str, dict[str, float]]:
         """The standard errors of the differences of the table's losses to those of the advised aggregation."""
-        return self._judged_within_limits().errors(self.pool, self.reading)
+        return self._judged_within_limits().errors(self.pool, self.reading, self.calibration)
 
     @property
     def oob_choice_(self) -> str:
         """The way of deciding that the out-of-bag losses choose for the loss in use."""
         judged = self._judged()
         # A measure of a whole set has no losses of instances to choose by.
-        return "ctp" if self._measure() else judged.choice(self.loss, self.pool, self.reading)
+        if self._measure():
+            return "ctp"
+        return judged.choice(self.loss, self.pool, self.reading, self.calibration)
 
     @property
     def oob_aggregation_(self) -> str:
         """The way of deciding in use, by its name in the table."""
         if self.aggregation == "oob":
             return self.oob_choice_
-        self._judged()
-        return aggregation_name(self._way(get_target(self.loss))[0])
+        name = aggregation_name(self._named_way(get_target(self.loss))[0])
+        twin = name + CALIBRATED
+        known = self._judged().values.values()
+        return twin if self.calibration is not None and any(twin in row for row in known) else name
 
     @property
     def oob_losses_(self) -> FloatArray:
         """The out-of-bag loss of each instance, NaN where every member has seen it."""
         if self._measure():
             raise ComitiaError(f"{self.loss!r} is a measure of a whole set: instances have no losses by it.")
-        known = self._judged_within_limits().losses(self.loss, self.pool, self.reading)
+        known = self._judged_within_limits().losses(self.loss, self.pool, self.reading, self.calibration)
         name = self.oob_aggregation_
         if name not in known:
             raise ComitiaError(f"no out-of-bag losses are known for {name}: fit with this aggregation.")
@@ -143,17 +155,20 @@ class JudgedEnsemble(MultilabelEnsemble):
         """One minus the out-of-bag loss; for a measure of a whole set, its cross-fitted out-of-bag value."""
         if measure := self._measure():
             self._judged()
-            if self.oob_aggregation_ != "ctp":
+            if self.oob_aggregation_.removesuffix(CALIBRATED) != "ctp":
                 raise ComitiaError(
                     f"the out-of-bag value of a measure is known for aggregation 'ctp'; got {self.aggregation!r}."
                 )
-            return self._unseen().cross_fitted(measure, self._limits(self.label_names_))
+            return self._tuned_on().cross_fitted(measure, self._limits(self.label_names_))
         return 1 - self.oob_loss_
 
     @property
     def oob_proba_(self) -> FloatArray:
-        """Pooled out-of-bag marginals, NaN for an instance that every member has seen."""
-        return self._judged().proba
+        """Pooled out-of-bag marginals, NaN for an instance that every member has seen.
+
+        Where they are calibrated, each is by a calibration that was fitted to other instances.
+        """
+        return self._judged().calibrated(self.calibration)
 
     def _judged(self) -> OutOfBag:
         if not hasattr(self, "_oob"):

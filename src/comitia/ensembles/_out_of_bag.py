@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,11 +14,19 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.aggregation import AGGREGATIONS, advised, get_aggregation
+from comitia.aggregation import AGGREGATIONS, Beliefs, Decision, Pooled, advised, get_aggregation
 from comitia.ensembles._unseen import Unseen
-from comitia.losses import LOSSES, Loss, SubsetZeroOne, get_loss
+from comitia.losses import LOSSES, Hamming, JaccardLoss, Loss, SubsetZeroOne, get_loss
 from comitia.measures import Measure, get_target
-from comitia.relevance import Seen, get_pool, get_reading
+from comitia.relevance import Calibration, Marginals, Observed, Pool, Reading, Seen, get_pool, get_reading, mean
+from comitia.relevance._calibration import Kind, check_kind
+
+CALIBRATED = " · calibrated"
+"""Ends the name of a way of deciding whose pooled marginals are calibrated."""
+
+# Calibrated marginals are decided about this many labels, or labelsets, at a time.
+_CELLS_AT_ONCE = 1 << 22
+_SETS_OF_A_ROW = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,34 +49,47 @@ class OutOfBag:
         The labels.
     limits : str
         The limits on answers with which the losses were found.
+    calibration : str or None
+        The calibration that ways with names that end so are of.
+    calibrations : dict of kind to Calibration
+        What was fitted to the marginals: found once, and saved with them.
     """
 
     weight: FloatArray
     proba: FloatArray
-    values: Mapping[str, Mapping[str, FloatArray]]
+    values: Mapping[str, dict[str, FloatArray]]
     powers: Mapping[str, float]
     pool: str
     reading: str
     Y: LabelArray
     limits: str = "None"
+    calibration: Kind | None = None
+    calibrations: dict[str, Calibration] = field(default_factory=dict)
 
     @classmethod
     def of(cls, ensemble: Any, features: Any, Y: LabelArray, weight: FloatArray, unseen: NDArray[np.bool_]) -> OutOfBag:
         """Decide every instance by the members that have not seen it, in every way, for every loss."""
         judged = _judged(weight, unseen)
         losses: dict[str, Loss] = {}
+        asked = (get_target(ensemble.loss), *ensemble._also_judged)
         if ensemble._judges_decisions:
             losses = {name: make() for name, make in LOSSES.items()}
-            for own in (get_target(ensemble.loss), *ensemble._also_judged):
-                if not isinstance(own, Measure):
-                    losses.setdefault(loss_name(own), own)
+            for target in asked:
+                if not isinstance(target, Measure):
+                    losses.setdefault(loss_name(target), target)
         pool, reading = get_pool(ensemble.pool), get_reading(ensemble.reading)
         ways = ensemble._ways()
         decisions = {
-            loss: {name: ensemble._limited(how.decision(target, pool, read)) for name, (how, read) in ways.items()}
+            loss: {
+                name: ensemble._limited(how.decision(target, pool, read))
+                for name, (how, read) in ways.items()
+                if target in asked or not _takes_long(target, read, reading)
+            }
             for loss, target in losses.items()
         }
-        values = {loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()}
+        values: dict[str, dict[str, FloatArray]] = {
+            loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()
+        }
         proba = np.full(Y.shape, np.nan)
         belief, done = ensemble._belief(pool), 0
         known = ensemble.observed_.leaving_out(Y[judged], weight[judged])
@@ -82,7 +104,14 @@ class OutOfBag:
         kept = np.zeros(len(Y))
         kept[judged] = weight[judged]
         powers = {name: read.power for name, (_, read) in ways.items() if isinstance(read, Seen) and read != reading}
-        return cls(kept, proba, values, powers, repr(pool), repr(reading), Y, repr(ensemble.constraints))
+        names = repr(pool), repr(reading)
+        found = cls(
+            kept, proba, values, powers, *names, Y, repr(ensemble.constraints), check_kind(ensemble.calibration)
+        )
+        if found.calibration is not None:
+            found.unseen.calibration(found.calibration)
+            found._judge_calibrated(decisions, losses, pool, known)
+        return found
 
     @property
     def unseen(self) -> Unseen:
@@ -90,25 +119,37 @@ class OutOfBag:
         if self not in _UNSEEN:
             judged = self.weight > 0
             rows = slice(None) if judged.all() else judged
-            _UNSEEN[self] = Unseen(self.proba[rows], self.Y[rows], self.weight[rows], self.pool)
+            _UNSEEN[self] = Unseen(
+                self.proba[rows], self.Y[rows], self.weight[rows], self.pool, calibrations=self.calibrations
+            )
         return _UNSEEN[self]
 
-    def table(self, pool: Any, reading: Any) -> dict[str, dict[str, float]]:
-        """Return the mean loss of every way of deciding, for every loss that is known."""
-        self._check(pool, reading)
-        return {loss: {how: self.mean(values) for how, values in row.items()} for loss, row in self.values.items()}
+    def calibrated(self, calibration: str | None) -> FloatArray:
+        """Return the pooled marginals of all instances, each calibrated by what was fitted to others."""
+        kind = check_kind(calibration)
+        if kind is None:
+            return self.proba
+        p = np.full(self.proba.shape, np.nan)
+        p[self.weight > 0] = self.unseen.calibrated(kind).p
+        return p
 
-    def losses(self, loss: Any, pool: Any, reading: Any) -> Mapping[str, FloatArray]:
+    def table(self, pool: Any, reading: Any, calibration: str | None) -> dict[str, dict[str, float]]:
+        """Return the mean loss of every way of deciding, for every loss that is known."""
+        self._check(pool, reading, calibration)
+        known = {loss: self._ways(row, calibration) for loss, row in self.values.items()}
+        return {loss: {how: self.mean(values) for how, values in row.items()} for loss, row in known.items()}
+
+    def losses(self, loss: Any, pool: Any, reading: Any, calibration: str | None) -> Mapping[str, FloatArray]:
         """Return the loss of each instance, (n,), by every way of deciding."""
-        self._check(pool, reading)
+        self._check(pool, reading, calibration)
         if loss_name(loss) not in self.values:
             raise ComitiaError(
                 f"no out-of-bag losses are known for {loss!r}: fit with this loss, or choose one of"
                 f" {', '.join(map(repr, self.values))}."
             )
-        return self.values[loss_name(loss)]
+        return self._ways(self.values[loss_name(loss)], calibration)
 
-    def choice(self, loss: Any, pool: Any, reading: Any) -> str:
+    def choice(self, loss: Any, pool: Any, reading: Any, calibration: str | None) -> str:
         """Return the name of the way to decide for a loss.
 
         That is the usual one, unless the one of the smallest loss beats it by more than a standard error of their
@@ -116,19 +157,19 @@ class OutOfBag:
         0/1 loss the mode of the members' joint distributions where they have them: on no dataset of the paper was that
         worse for trees than the mode of their votes.
         """
-        values = self.losses(loss, pool, reading)
+        values = self.losses(loss, pool, reading, calibration)
+        usual = values[_usual(get_loss(loss), values)]
         means = {name: self.mean(value) for name, value in values.items()}
-        best, usual = min(means, key=means.__getitem__), _usual(get_loss(loss), means)
-        gain = values[usual] - values[best]
-        return best if self.mean(gain) > self.error(gain) else usual
+        return best_way(get_loss(loss), means, {name: self.error(value - usual) for name, value in values.items()})
 
-    def errors(self, pool: Any, reading: Any) -> dict[str, dict[str, float]]:
+    def errors(self, pool: Any, reading: Any, calibration: str | None) -> dict[str, dict[str, float]]:
         """Return the standard error of each way's difference to the advised one, for every loss that is known."""
-        self._check(pool, reading)
-        usual = {loss: _usual(LOSSES[loss](), row) if loss in LOSSES else "ctp" for loss, row in self.values.items()}
+        self._check(pool, reading, calibration)
+        known = {loss: self._ways(row, calibration) for loss, row in self.values.items()}
+        usual = {loss: _usual(LOSSES[loss]() if loss in LOSSES else Hamming(), row) for loss, row in known.items()}
         return {
             loss: {name: self.error(values - row[usual[loss]]) for name, values in row.items()}
-            for loss, row in self.values.items()
+            for loss, row in known.items()
         }
 
     def mean(self, values: FloatArray) -> float:
@@ -142,8 +183,42 @@ class OutOfBag:
         share = self.weight[judged] / self.weight[judged].sum()
         return float(np.sqrt(share**2 @ (values[judged] - share @ values[judged]) ** 2))
 
-    def _check(self, pool: Any, reading: Any) -> None:
+    def _ways(self, row: Mapping[str, FloatArray], calibration: str | None) -> dict[str, FloatArray]:
+        """Return the ways of deciding that a calibration leaves: with ``"oob"`` both are there to choose from."""
+        if calibration == "oob":
+            return dict(row)
+        if calibration is None:
+            return {name: values for name, values in row.items() if not name.endswith(CALIBRATED)}
+        return {name: values for name, values in row.items() if name + CALIBRATED not in row}
+
+    def _judge_calibrated(
+        self, decisions: Mapping[str, Mapping[str, Decision]], losses: Mapping[str, Loss], pool: Pool, known: Observed
+    ) -> None:
+        """Decide by calibrated marginals wherever marginals are pooled, each instance by what was fitted to others."""
+        p, judged = self.calibrated(self.calibration), np.flatnonzero(self.weight > 0)
+        # They are pooled already: the mean of one belief is that belief.
+        twins = {
+            (loss, name): replace(decision, over=Pooled(mean))
+            for loss, row in decisions.items()
+            for name, decision in row.items()
+            if decision.over == Pooled(pool) and not pool.joint
+        }
+        for loss, name in twins:
+            self.values[loss][name + CALIBRATED] = np.full(len(self.Y), np.nan)
+        size = max(1, _CELLS_AT_ONCE // max(_SETS_OF_A_ROW, p.shape[1]))
+        for start in range(0, len(judged), size):
+            rows = judged[start : start + size]
+            belief = Marginals.unchecked(p=p[rows], observed=known.take(slice(start, start + size)))
+            beliefs = Beliefs(partial(_itself, belief))
+            for (loss, name), decision in twins.items():
+                found = losses[loss]._value(self.Y[rows], beliefs.decide(decision))
+                self.values[loss][name + CALIBRATED][rows] = found
+
+    def _check(self, pool: Any, reading: Any, calibration: str | None) -> None:
+        # Decisions without a calibration are always judged.
+        kind = check_kind(calibration) or self.calibration
         for name, now, then in (
+            ("calibration", repr(kind), repr(self.calibration)),
             ("pool", repr(get_pool(pool)), self.pool),
             ("reading", repr(get_reading(reading)), self.reading),
         ):
@@ -158,9 +233,25 @@ class OutOfBag:
 _UNSEEN: WeakKeyDictionary[OutOfBag, Unseen] = WeakKeyDictionary()
 
 
+def best_way(loss: Loss, means: Mapping[str, float], errors: Mapping[str, float]) -> str:
+    """Return the way of the smallest mean loss, if it beats the usual one by more than the error of the difference."""
+    best, usual = min(means, key=means.__getitem__), _usual(loss, means)
+    return best if means[usual] - means[best] > errors[best] else usual
+
+
+def _itself(belief: Marginals, joint: bool) -> list[Marginals]:  # noqa: ARG001  there is nothing joint in it
+    return [belief]
+
+
+def _takes_long(loss: Loss, reading: Reading, usual: Reading) -> bool:
+    """Whether to judge it takes more than all else: the search for the best Jaccard index over each labelset."""
+    return isinstance(loss, JaccardLoss) and reading != usual
+
+
 def _usual(loss: Loss, names: Collection[str]) -> str:
     """Return how a loss is decided for without a choice."""
-    return "ctp-joint" if isinstance(loss, SubsetZeroOne) and "ctp-joint" in names else advised(loss)
+    usual = "ctp-joint" if isinstance(loss, SubsetZeroOne) and "ctp-joint" in names else advised(loss)
+    return usual if usual in names else usual + CALIBRATED
 
 
 def aggregation_name(aggregation: Any) -> str:

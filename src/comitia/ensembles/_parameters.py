@@ -19,6 +19,13 @@ _DECISION = """\
         How marginals are read as beliefs about whole labelings: a name of :data:`comitia.READINGS`.  ``"auto"`` is
         ``"nonempty"`` where every training instance had a label: an empty answer is then not bet on.  May change after
         ``fit``.
+    calibration : {None, "sigmoid", "isotonic", "oob"}, default=None
+        How pooled marginals are brought into line with what was observed, label by label, before they are read and
+        decided: by a curve of two parameters, by a rising function, or by whichever has the better log loss on
+        instances held out in turn, if any does (``"oob"``; ``aggregation="oob"`` then also weighs calibrated decisions
+        against others).  It is fitted to beliefs about instances that members have not seen, which ``oob_score=True``
+        keeps, or ``tune`` where there is one; ``predict_proba`` is calibrated, votes and joint beliefs are not.  May
+        change after ``fit``.
     constraints : Constraints or None, default=None
         Limits that every prediction keeps: how many labels, which exclude each other, which imply others, by their
         names or positions.  May change after ``fit``.
@@ -66,7 +73,10 @@ _OUT_OF_BAG = """\
         For each named loss, and the one that ``fit`` was called with, the out-of-bag loss of each way of deciding, and
         the standard error of its difference to the advised one.
     oob_proba_ : array of float, shape (n, K)
-        Pooled out-of-bag marginals, NaN for an instance that every member has seen.
+        Pooled out-of-bag marginals, NaN for an instance that every member has seen.  Where they are calibrated, each
+        is by a calibration that was fitted to other instances.
+    calibration_ : Calibration or None
+        What pooled marginals are calibrated by.
     oob_choice_ : str
         The way of deciding that the out-of-bag losses choose: the usual one, unless the best beats it by more than a
         standard error.

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
 from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels, label_matrix
+from comitia.ensembles._features import number_of_rows
 
 _NUMBERS = frozenset(np.dtype(code).str[1:] for code in "?bhilqBHILQefdg")
 
@@ -143,3 +144,21 @@ def encode(y: Any, classes: NDArray[Any] | None, names: NDArray[Any], estimator:
     if unknown.size:
         raise ComitiaError(f"y holds {unknown[0]!r}; the ensemble was fitted with {classes.tolist()}.")
     return np.asarray(array == classes[-1], dtype=np.int8)[:, None]
+
+
+def check_lengths(X: Any, targets: Targets) -> int:
+    """Return the number of instances, of which X and y must have as many."""
+    n = number_of_rows(X)
+    if n != len(targets.Y):
+        raise ComitiaError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} instances, y has {len(targets.Y)}."
+        )
+    return n
+
+
+def check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
+    """Return sample weights of shape (n,), ones by default."""
+    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ComitiaError("Sample weights must contain at least one non-zero number.")
+    return np.asarray(weight)

@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
 from comitia.aggregation import Aggregation
-from comitia.ensembles._base import MultilabelEnsemble, check_lengths, check_weights
+from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._crews import Asked, MemberList
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
 from comitia.ensembles._parameters import documented
-from comitia.ensembles._targets import Targets, encode
+from comitia.ensembles._targets import Targets, check_lengths, check_weights, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Constraints, Loss
 from comitia.measures import Measure
@@ -73,6 +73,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
         reading: str | Reading = "auto",
+        calibration: str | None = None,
         constraints: Constraints | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -84,6 +85,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         self.aggregation = aggregation
         self.pool = pool
         self.reading = reading
+        self.calibration = calibration
         self.constraints = constraints
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -104,7 +106,8 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
     def tune(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn how to decide from instances that no member has learnt from; the members stay as they are.
 
-        Measures of a whole set (``loss="macro-f1"``) need it, and ``predict_partial`` with ``rate`` or ``guarantee``.
+        Measures of a whole set (``loss="macro-f1"``) need it, ``predict_partial`` with ``rate`` or ``guarantee``, and
+        ``calibration``.
         What is decided may change afterwards without tuning again, as long as the pool and the weights do not.
 
         Parameters

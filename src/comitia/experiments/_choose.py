@@ -70,6 +70,7 @@ def choose(
         aggregation="ptc-mode",
         # What is chosen is how members are fitted, so they are judged by their beliefs alone.
         reading="independent",
+        calibration=None,
         random_state=seed,
     )
     grid: list[dict[str, Any]] = list(ParameterGrid({name: list(values) for name, values in candidates.items()}))

@@ -140,4 +140,5 @@ def _decision(ensemble: Any, way: Way, target: Loss | Measure) -> Decision:
         return chosen
     pool = get_pool(way.pool or ensemble.pool)
     reading = get_reading("independent" if isinstance(target, Measure) else ensemble.reading)
-    return AGGREGATIONS[way.aggregation].decision(ensemble._target(target), pool, reading)
+    decision = AGGREGATIONS[way.aggregation].decision(ensemble._target(target), pool, reading)
+    return decision.calibrated(ensemble.calibration_, get_pool(ensemble.pool))

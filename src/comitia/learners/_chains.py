@@ -230,7 +230,7 @@ def walk(scores: Any, influence: Any, decide: bool) -> None:
                 scores[i, later] += passed * influence[k, later]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def by_label(values: Any, order: Any, out: Any) -> None:
     """Put what is known by position where it is known by label."""
     for i in range(values.shape[0]):

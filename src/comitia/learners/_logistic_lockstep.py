@@ -102,7 +102,7 @@ class Search:
             if item.name not in ("device", "objectives", "memory")
         }
         memory = [tuple(self.device.take(part, kept) for part in kept_step) for kept_step in self.memory]
-        return Search(self.device, self.objectives.only(kept), **arrays, memory=memory)  # type: ignore[arg-type]
+        return Search(self.device, self.objectives.only(kept), **arrays, memory=memory)
 
     def advance(self, value: Any, gradient: Any, tol: float) -> None:
         """Take the values at the trial points in, and propose the next trial point of every running problem."""

@@ -9,11 +9,12 @@ A *relevance* is the belief of one ensemble member, of the pooled ensemble, or w
 
 A *reading* (:data:`READINGS`) makes a belief about whole labelings of marginals.  A *pool* (:data:`POOLS`) makes one
 relevance of many: :data:`mean`, :data:`median`, :data:`trimmed_mean`, :data:`log_odds` pool marginals, :data:`mixture`
-pools label sets.
+pools label sets.  A :class:`Calibration` brings pooled marginals into line with what was observed.
 """
 
 from comitia.relevance._ballots import Ballots, votes
 from comitia.relevance._base import Members, Relevance, Shared
+from comitia.relevance._calibration import Calibration, fit_calibration
 from comitia.relevance._labelsets import LabelSets
 from comitia.relevance._marginals import Marginals, NonEmptyMarginals
 from comitia.relevance._observed import Observed
@@ -39,6 +40,7 @@ __all__ = [
     "READINGS",
     "Auto",
     "Ballots",
+    "Calibration",
     "Independent",
     "LabelSets",
     "LogOdds",
@@ -56,6 +58,7 @@ __all__ = [
     "Seen",
     "Shared",
     "TrimmedMean",
+    "fit_calibration",
     "get_pool",
     "get_reading",
     "log_odds",

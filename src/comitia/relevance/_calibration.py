@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from sklearn.isotonic import IsotonicRegression
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
 from comitia._names import unknown
 from comitia.relevance._base import Relevance
+from comitia.relevance._calibration_kernels import fit_isotonic, fit_sigmoid
 from comitia.relevance._marginals import Marginals
 
 Kind = Literal["sigmoid", "isotonic", "oob"]
@@ -22,7 +24,8 @@ KINDS: tuple[Kind, ...] = ("sigmoid", "isotonic", "oob")
 EPSILON = 1e-6  # how far probabilities are drawn in from 0 and 1 before logarithms
 TILT = 1e-3  # share of the uncalibrated probability in an isotonic one: its steps keep the order of what they level
 FOLDS = 5
-STEPS = 50
+MIN_POSITIVES = 10
+_FITS = ("sigmoid", "isotonic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +48,7 @@ class Calibration:
     Examples
     --------
     >>> import numpy as np
-    >>> from comitia.relevance import Marginals
-    >>> from comitia.relevance._calibration import fit_calibration
+    >>> from comitia.relevance import Marginals, fit_calibration
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.random((500, 1))
     >>> Y = rng.random((500, 1)) < truth
@@ -62,9 +64,28 @@ class Calibration:
     x: FloatArray
     y: FloatArray
 
+    def __post_init__(self) -> None:
+        K = len(self.kinds)
+        if not set(self.kinds) <= {"none", "sigmoid", "isotonic"} or np.shape(self.starts) != (K + 1,):
+            raise ComitiaError("kinds must say what is done to each label, and starts where its knots are.")
+        for name, values in (("slope", self.slope), ("shift", self.shift), ("x", self.x), ("y", self.y)):
+            if not np.isfinite(values).all():
+                raise ComitiaError(f"{name} must hold finite numbers.")
+        if np.shape(self.slope) != (K,) or np.shape(self.shift) != (K,) or not (self.slope > 0).all():
+            raise ComitiaError(f"slope and shift must hold a number for each of {K} labels, no slope below zero.")
+        ends = self.starts[0], self.starts[-1]
+        if ends != (0, len(self.x)) or np.shape(self.x) != np.shape(self.y) or np.any(np.diff(self.starts) < 0):
+            raise ComitiaError("starts must divide the knots among the labels.")
+        for k, kind in enumerate(self.kinds):
+            x, y = self._knots(k)
+            if bool(len(x)) != (kind == "isotonic"):
+                raise ComitiaError(f"label {k} must have knots if it is calibrated by them, and none otherwise.")
+            if len(x) and not ((np.diff(x) > 0).all() and (np.diff(y) >= 0).all() and y[0] >= 0 and y[-1] <= 1):
+                raise ComitiaError(f"the knots of label {k} must rise, between 0 and 1.")
+
     def __call__(self, relevance: Relevance) -> Marginals:
-        """Return the calibrated marginals of a belief."""
-        return Marginals.unchecked(p=self.apply(relevance.marginals()))
+        """Return the calibrated marginals of a belief, with the labelsets that it carries."""
+        return Marginals.unchecked(p=self.apply(relevance.marginals()), observed=relevance.observed)
 
     def apply(self, p: FloatArray) -> FloatArray:
         """Return calibrated probabilities of shape (n, K)."""
@@ -75,9 +96,12 @@ class Calibration:
         calibrated[:, curved] = _sigmoid(p[:, curved], self.slope[curved], self.shift[curved])
         for k, kind in enumerate(self.kinds):
             if kind == "isotonic":
-                knots = slice(self.starts[k], self.starts[k + 1])
-                calibrated[:, k] = np.interp(p[:, k], self.x[knots], self.y[knots])
+                calibrated[:, k] = np.interp(p[:, k], *self._knots(k))
         return calibrated
+
+    def _knots(self, k: int) -> tuple[FloatArray, FloatArray]:
+        knots = slice(self.starts[k], self.starts[k + 1])
+        return self.x[knots], self.y[knots]
 
 
 def fit_calibration(
@@ -86,7 +110,7 @@ def fit_calibration(
     weight: ArrayLike | None = None,
     kind: Kind = "oob",
     *,
-    min_positives: int = 10,
+    min_positives: int = MIN_POSITIVES,
     random_state: int = 0,
 ) -> Calibration:
     """Fit a calibration to beliefs about instances that nobody who held them was fitted on.
@@ -129,62 +153,129 @@ def fit_calibration(
     belief, truth = Marginals(np.asarray(p)).p, check_labels(Y, "Y")
     if belief.shape != truth.shape:
         raise ComitiaError(f"p and Y must have one shape; got {belief.shape} and {truth.shape}.")
-    if kind not in KINDS:
-        raise ComitiaError(unknown("calibration", kind, KINDS))
+    check_kind(kind)
     w = np.ones(len(belief)) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (len(belief),) or not (np.isfinite(w).all() and (w >= 0).all()):
         raise ComitiaError(f"weight must hold a finite weight for each of {len(belief)} instances, none negative.")
     belief, truth, w = belief[w > 0], truth[w > 0], w[w > 0]
-    positives = truth.sum(axis=0, dtype=np.int64)
-    enough = np.minimum(positives, len(truth) - positives) >= max(min_positives, 1)
-    wanted = ["none"] * belief.shape[1]
-    chosen = _chosen(belief[:, enough], truth[:, enough], w, random_state) if kind == "oob" else [kind] * enough.sum()
-    for k, name in zip(np.flatnonzero(enough), chosen, strict=True):
-        wanted[k] = name
-    return _fitted(belief, truth, w, wanted)
+    rows = _Rows.of(belief, truth, min_positives)
+    return rows.fitted(w, rows.chosen(w, kind, _dealt(belief, truth, random_state)))
 
 
-def _chosen(p: FloatArray, Y: LabelArray, w: FloatArray, random_state: int) -> list[str]:
-    """Return what is best for each label on instances held out in turn, if it is clearly better than nothing."""
-    fold = np.random.default_rng(random_state).permutation(len(p)) % FOLDS
-    gain = {name: np.empty(p.shape) for name in ("sigmoid", "isotonic")}
-    for f in range(FOLDS):
-        held, rest = fold == f, fold != f
-        for name, gained in gain.items():
-            calibration = _fitted(p[rest], Y[rest], w[rest], [name] * p.shape[1])
-            gained[held] = _log_loss(p[held], Y[held]) - _log_loss(calibration.apply(p[held]), Y[held])
-    share = (w / w.sum())[:, None]
-    chosen, most = ["none"] * p.shape[1], np.zeros(p.shape[1])
-    for name, gained in gain.items():
-        mean = (share * gained).sum(axis=0)
-        error = np.sqrt((share**2 * (gained - mean) ** 2).sum(axis=0))
-        for k in np.flatnonzero((mean > error) & (mean > most)):
-            chosen[k], most[k] = name, mean[k]
-    return chosen
+def check_kind(kind: str | None) -> Kind | None:
+    """Return the kind of a calibration, None for none, or say which there are."""
+    if kind is None:
+        return None
+    for known in KINDS:
+        if kind == known:
+            return known
+    raise ComitiaError(unknown("calibration", kind, KINDS))
+
+
+def cross_fitted(p: FloatArray, Y: LabelArray, weight: FloatArray, kind: Kind, *, random_state: int = 0) -> FloatArray:
+    """Return calibrated probabilities of shape (n, K), each by what other instances alone have chosen and fitted."""
+    rows, fold = _Rows.of(p, Y), _dealt(p, Y, random_state)
+    calibrated = p.copy()
+    for f, wanted in rows.chosen_without_each(weight, kind, fold).items():
+        held = fold == f
+        calibrated[held] = rows.fitted(weight * ~held, wanted).apply(p[held])
+    return calibrated
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What is fitted to.  Fits are given weights: an instance of weight zero is not there."""
+
+    p: FloatArray
+    Y: LabelArray
+    least: int
+    # The same, label by label: probabilities, their log odds, labels, and what sorts the probabilities.
+    of_label: tuple[tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int64]], ...]
+
+    @classmethod
+    def of(cls, p: FloatArray, Y: LabelArray, min_positives: int = MIN_POSITIVES) -> _Rows:
+        beliefs, labels = np.ascontiguousarray(p.T), np.ascontiguousarray(Y.T, dtype=np.float64)
+        odds, order = logit(EPSILON + (1 - 2 * EPSILON) * beliefs), np.argsort(beliefs, axis=1, kind="stable")
+        return cls(p, Y, max(min_positives, 1), tuple(zip(beliefs, odds, labels, order, strict=True)))
+
+    def chosen(self, w: FloatArray, kind: Kind, fold: NDArray[np.int64]) -> list[str]:
+        """Return what is done to each label, for ``"oob"`` what is best on instances held out in turn."""
+        if kind != "oob":
+            return self._where_enough(w, [kind] * len(self.of_label))
+        return self._best(w, [self._gains(w, fold == f, [fold == f])[0] for f in np.unique(fold)])
+
+    def chosen_without_each(self, w: FloatArray, kind: Kind, fold: NDArray[np.int64]) -> dict[int, list[str]]:
+        """Return the same for each fold that is left out.
+
+        What is fitted without two folds says of either what it is worth to those who do not know the other.
+        """
+        folds: list[int] = np.unique(fold).tolist()
+        if kind != "oob":
+            return {f: self.chosen(w * (fold != f), kind, fold) for f in folds}
+        gains: dict[int, list[FloatArray]] = {f: [] for f in folds}
+        for f, g in combinations(folds, 2):
+            on_g, on_f = self._gains(w, (fold == f) | (fold == g), [fold == g, fold == f])
+            gains[f].append(on_g)
+            gains[g].append(on_f)
+        return {f: self._best(w * (fold != f), gains[f]) for f in folds}
+
+    def fitted(self, w: FloatArray, wanted: list[str]) -> Calibration:
+        """Fit what is wanted of each label."""
+        slope, shift = np.ones(len(wanted)), np.zeros(len(wanted))
+        knots = [np.empty((2, 0))] * len(wanted)
+        for k, (p, odds, y, order) in enumerate(self.of_label):
+            if wanted[k] == "sigmoid":
+                slope[k], shift[k] = fit_sigmoid(odds, y, w, 1.0, 0.0)
+            elif wanted[k] == "isotonic":
+                knots[k] = _drawn_in(fit_isotonic(p, y, w, order), int(np.count_nonzero(w)))
+        falls = ~(np.isfinite(slope) & np.isfinite(shift) & (slope > EPSILON))
+        slope[falls], shift[falls] = 1.0, 0.0
+        x, y = np.concatenate([*knots, np.empty((2, 0))], axis=1)
+        kinds = tuple("none" if falls[k] else kind for k, kind in enumerate(wanted))
+        starts = np.cumsum([0, *(part.shape[1] for part in knots)]).astype(np.int64)
+        return Calibration(kinds, slope, shift, starts, x, y)
+
+    def _gains(self, w: FloatArray, held: NDArray[np.bool_], parts: list[NDArray[np.bool_]]) -> list[FloatArray]:
+        """Return, for parts of what is held out, Σ w g, Σ w² g and Σ w² g² of the log loss g that each fit saves."""
+        fits = [self.fitted(w * ~held, self._where_enough(w * ~held, [name] * len(self.of_label))) for name in _FITS]
+        found = []
+        for part in parts:
+            p, Y, mass = self.p[part], self.Y[part], w[part]
+            saved = (_log_loss(p, Y) - _log_loss(fit.apply(p), Y) for fit in fits)
+            found.append(np.stack([[mass @ gain, mass**2 @ gain, mass**2 @ gain**2] for gain in saved]))
+        return found
+
+    def _best(self, w: FloatArray, gains: list[FloatArray]) -> list[str]:
+        """Return the fit that saves the most log loss, where that is more than its standard error."""
+        chosen, most = ["none"] * len(self.of_label), np.zeros(len(self.of_label))
+        if gains:
+            for name, (first, second, square) in zip(_FITS, np.sum(gains, axis=0), strict=True):
+                mean = first / w.sum()
+                error = np.sqrt(np.maximum(square - 2 * mean * second + mean**2 * (w @ w), 0)) / w.sum()
+                for k in np.flatnonzero((mean > error) & (mean > most)):
+                    chosen[k], most[k] = name, mean[k]
+        return self._where_enough(w, chosen)
+
+    def _where_enough(self, w: FloatArray, wanted: list[str]) -> list[str]:
+        there = (w > 0).astype(np.float64)
+        positives = there @ self.Y
+        enough = np.minimum(positives, there.sum() - positives) >= self.least
+        return [kind if enough[k] else "none" for k, kind in enumerate(wanted)]
+
+
+def _dealt(p: FloatArray, Y: LabelArray, random_state: int) -> NDArray[np.int64]:
+    """Deal instances to folds by what they are: copies of one are together, in whatever order they are given."""
+    key = random_state.to_bytes(8, "little")
+    rows = (
+        row.tobytes() + labels.tobytes() for row, labels in zip(np.round(p, 9) + 0.0, Y.astype(np.int8), strict=True)
+    )
+    prints = [int.from_bytes(blake2b(row, digest_size=8, key=key).digest(), "little") for row in rows]
+    return np.unique(np.array(prints, np.uint64), return_inverse=True)[1].ravel() % FOLDS
 
 
 def _log_loss(p: FloatArray, Y: LabelArray) -> FloatArray:
     q = EPSILON + (1 - 2 * EPSILON) * p
     return -np.log(np.where(Y == 1, q, 1 - q))
-
-
-def _fitted(p: FloatArray, Y: LabelArray, w: FloatArray, wanted: list[str]) -> Calibration:
-    K = len(wanted)
-    slope, shift = np.ones(K), np.zeros(K)
-    curved = np.array([k for k, kind in enumerate(wanted) if kind == "sigmoid"], dtype=np.intp)
-    slope[curved], shift[curved] = _fit_sigmoids(p[:, curved], Y[:, curved], w)
-    falls = ~(np.isfinite(slope) & np.isfinite(shift) & (slope > EPSILON))
-    slope[falls], shift[falls] = 1.0, 0.0
-    knots = [_fit_isotonic(p[:, k], Y[:, k], w) if wanted[k] == "isotonic" else np.empty((2, 0)) for k in range(K)]
-    x, y = np.concatenate([*knots, np.empty((2, 0))], axis=1)
-    return Calibration(
-        kinds=tuple("none" if falls[k] else kind for k, kind in enumerate(wanted)),
-        slope=slope,
-        shift=shift,
-        starts=np.cumsum([0, *(part.shape[1] for part in knots)]).astype(np.int64),
-        x=x,
-        y=y,
-    )
 
 
 def _sigmoid(p: FloatArray, slope: FloatArray, shift: FloatArray) -> FloatArray:
@@ -193,47 +284,8 @@ def _sigmoid(p: FloatArray, slope: FloatArray, shift: FloatArray) -> FloatArray:
     return (1 - EPSILON) * (EPSILON + (1 - 2 * EPSILON) * curve) + EPSILON * p
 
 
-def _fit_sigmoids(p: FloatArray, Y: LabelArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Newton's method for slope and shift of all labels at once, each with a step length of its own."""
-    z = logit(EPSILON + (1 - 2 * EPSILON) * p)
-    positive = w @ Y
-    target = np.where(Y == 1, (positive + 1) / (positive + 2), 1 / (w.sum() - positive + 2))
-
-    def objective(slope: FloatArray, shift: FloatArray) -> FloatArray:
-        score = slope * z + shift
-        value: FloatArray = w @ (np.logaddexp(0, score) - target * score)
-        return value
-
-    slope, shift = np.ones(p.shape[1]), np.zeros(p.shape[1])
-    value = objective(slope, shift)
-    for _ in range(STEPS):
-        q = expit(slope * z + shift)
-        error, curvature = w[:, None] * (q - target), w[:, None] * q * (1 - q)
-        g0, g1 = (error * z).sum(axis=0), error.sum(axis=0)
-        h00, h01, h11 = (curvature * z * z).sum(axis=0), (curvature * z).sum(axis=0), curvature.sum(axis=0)
-        ridge = 1e-12 * (h00 + h11) + 1e-300
-        determinant = (h00 + ridge) * (h11 + ridge) - h01**2
-        step0 = ((h11 + ridge) * g0 - h01 * g1) / determinant
-        step1 = ((h00 + ridge) * g1 - h01 * g0) / determinant
-        length = np.ones(len(slope))
-        for _ in range(30):
-            trial = objective(slope - length * step0, shift - length * step1)
-            worse = ~(trial <= value)
-            if not worse.any():
-                break
-            length[worse] /= 2
-        length[worse] = 0.0
-        slope, shift = slope - length * step0, shift - length * step1
-        settled = value - np.where(worse, value, trial) <= 1e-12 * np.abs(value)
-        value = np.where(worse, value, trial)
-        if settled.all():
-            break
-    return slope, shift
-
-
-def _fit_isotonic(p: FloatArray, y: NDArray[np.int8], w: FloatArray) -> FloatArray:
-    """Return knots (2, m) from 0 to 1 of a strictly rising function."""
-    fit = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(p, y, sample_weight=w)
-    x = np.union1d(fit.X_thresholds_, [0.0, 1.0])
-    inner = 1 / (len(p) + 2)
-    return np.stack([x, (1 - TILT) * (inner + (1 - 2 * inner) * fit.predict(x)) + TILT * x])
+def _drawn_in(steps: FloatArray, n: int) -> FloatArray:
+    """Return knots (2, m) from 0 to 1 of a strictly rising function that follows these steps."""
+    x = np.union1d(steps[0], [0.0, 1.0])
+    inner = 1 / (n + 2)
+    return np.stack([x, (1 - TILT) * (inner + (1 - 2 * inner) * np.interp(x, *steps)) + TILT * x])
