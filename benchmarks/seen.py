@@ -14,10 +14,11 @@ from comitia._labels import distinct_rows
 from comitia.datasets import load_mulan
 from comitia.learners import fit_chains, fit_logistic, predict_chains, predict_logistic
 from comitia.learners._chain_joint import chain_joint, chain_tries
+from comitia.relevance import Seen
 from comitia.relevance._seen import seen_label_sets
 
 SEEN = 6_555  # label sets of mediamill
-AT_MOST = 512
+AT_MOST = Seen().at_most
 CHUNK = 4_096
 CHAINS = 10
 

@@ -80,7 +80,8 @@ def test_out_of_bag_losses_are_known_for_every_aggregation_and_the_best_is_used(
     names = set(AGGREGATIONS) - (set() if fitted.supports_joint else {"ctp-joint"})
     seen = {f"ctp · seen {power}": power for power in ("0", "0.3", "0.6", "1")}
     for loss, row in fitted.oob_table_.items():
-        assert set(row) == names | set(seen)
+        # To search for the best Jaccard index over each labelset takes long: only where it is the loss of the fit.
+        assert set(row) == names | (set() if loss == "jaccard" else set(seen))
         best, usual = min(row, key=row.__getitem__), "ctp"
         if loss == "subset01":
             usual = "ctp-joint" if fitted.supports_joint else "ptc-mode"

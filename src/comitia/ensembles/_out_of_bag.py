@@ -153,7 +153,8 @@ class OutOfBag:
         """Return the name of the way to decide for a loss.
 
         That is the usual one, unless the one of the smallest loss beats it by more than a standard error of their
-        paired difference: on small data the smallest is luck.  The usual one is what the paper advises, and for subset
+        paired difference: on small data the smallest is luck.  Where that is so and the usual one is as good within this
+        error once it is calibrated, that is taken.  The usual one is what the paper advises, and for subset
         0/1 loss the mode of the members' joint distributions where they have them: on no dataset of the paper was that
         worse for trees than the mode of their votes.
         """
@@ -234,9 +235,16 @@ _UNSEEN: WeakKeyDictionary[OutOfBag, Unseen] = WeakKeyDictionary()
 
 
 def best_way(loss: Loss, means: Mapping[str, float], errors: Mapping[str, float]) -> str:
-    """Return the way of the smallest mean loss, if it beats the usual one by more than the error of the difference."""
+    """Return the simplest way whose mean loss is within a standard error of the smallest.
+
+    The usual way is the simplest, then comes the same with a calibration; the others are alike.  The error is that of
+    the difference between the best and the usual way.
+    """
     best, usual = min(means, key=means.__getitem__), _usual(loss, means)
-    return best if means[usual] - means[best] > errors[best] else usual
+    for name in (usual, usual + CALIBRATED):
+        if name in means and means[name] - means[best] <= errors[best]:
+            return name
+    return best
 
 
 def _itself(belief: Marginals, joint: bool) -> list[Marginals]:  # noqa: ARG001  there is nothing joint in it
