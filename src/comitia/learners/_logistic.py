@@ -384,7 +384,7 @@ def _checked_targets(targets: ArrayLike, n: int) -> NDArray[np.int8]:
     Y = np.asarray(targets)
     if Y.ndim != 2 or len(Y) != n:
         raise ComitiaError(f"targets have shape {Y.shape}, expected ({n}, L): one row for each row of X")
-    if not np.isin(Y, (0, 1)).all():
+    if not ((Y == 0) | (Y == 1)).all():
         raise ComitiaError(f"targets must be 0 or 1, but hold {Y[~np.isin(Y, (0, 1))][0]}")
     return np.ascontiguousarray(Y, dtype=np.int8)
 

@@ -54,9 +54,15 @@ def solve_on(device: Device, problems: Problems, tol: float, max_iter: int) -> S
 
 def _anchors(objectives: Evaluation, targets: Array, shared: bool, tol: float) -> tuple[Any, Any]:
     """Return a point and the second derivatives there for each target, under the mean of the weights."""
-    mean = replace(objectives, target_of=targets, weight_of=None, free=None)
-    points = mean.base_points()
-    hessians = mean.hessians(points)
+    device, given = objectives.data.device, objectives.data.problems
+    free = None
+    if given.free is not None:
+        known = np.isin(given.target_of, targets)
+        free = np.zeros((len(targets), len(given.penalty)), dtype=bool)
+        np.logical_or.at(free, np.searchsorted(targets, given.target_of[known]), given.free[known])
+    mean = replace(objectives, target_of=targets, weight_of=None, free=None if free is None else device.send(free))
+    rates, points = mean.base_rates()
+    hessians = mean.base_hessians(rates)
     if shared:
         points, *_ = minimise(mean, points, mean.metric(hessians), max(tol, ANCHOR_TOL), PATIENCE)
         hessians = mean.hessians(points)
@@ -173,14 +179,35 @@ class Evaluation:
             gradients = xp.where(self.free, gradients, xp.zeros_like(gradients))
         return values, gradients
 
-    def base_points(self) -> Any:
-        """Return the points that predict the share of positive targets for every row."""
+    def base_rates(self) -> tuple[Array, Any]:
+        """Return the shares of positive targets, and the points that predict them for every row."""
         problems = self.data.problems
         points = np.zeros((len(self.target_of), len(problems.penalty)))
+        rates = np.full(len(points), 0.5)
         if problems.penalty[-1] == 0:
-            positive = self.data.mean @ problems.targets[:, self.target_of]
-            points[:, -1] = np.log(positive / (self.data.mean.sum() - positive))
-        return self.data.device.send(points)
+            positive, total = self.data.mean @ problems.targets[:, self.target_of], self.data.mean.sum()
+            rates = positive / total
+            points[:, -1] = np.log(positive / (total - positive))
+        return rates, self.data.device.send(points)
+
+    def base_hessians(self, rates: Array) -> Any:
+        """Return the second derivatives at the points that predict base rates: all have one shape."""
+        device = self.data.device
+        one = replace(self, target_of=self.target_of[:1])
+        at_zero = one.hessians(device.xp.zeros((1, len(self.data.problems.penalty)), **self._exact))
+        scale = device.send(4 * rates * (1 - rates))[:, None, None]  # at zero every row has the curvature 1/4
+        return scale * (at_zero - self._penalties()) + self._penalties()
+
+    @property
+    def _exact(self) -> dict[str, Any]:
+        return {"dtype": self.data.device.xp.float64, "device": self.data.device.place}
+
+    def _penalties(self) -> Any:
+        """Return the second derivatives of the penalty, as `hessians` has them."""
+        xp, penalty = self.data.device.xp, self.penalty
+        if self.data.problems.diagonal:
+            return xp.stack([penalty, xp.zeros_like(penalty)])
+        return xp.eye(penalty.shape[0], **self._exact) * penalty
 
     def hessians(self, points: Any) -> Any:
         """Return the second derivatives (P, D, D), or their diagonals and the intercept's columns (P, 2, D)."""
@@ -191,7 +218,7 @@ class Evaluation:
         parts = []
         for first in range(0, P, size):
             some = np.arange(first, min(first + size, P))
-            total = xp.zeros((len(some), 2 if compact else D, D), dtype=xp.float64, device=device.place)
+            total = xp.zeros((len(some), 2 if compact else D, D), **self._exact)
             few = xp.astype(device.take(points, some).T, getattr(xp, self.precision))
             for rows, _, weights, mean in self.data.chunks(self.precision):
                 weight = mean[:, None] if self.weight_of is None else device.take(weights, self.weight_of[some], axis=1)
@@ -203,9 +230,7 @@ class Evaluation:
                     moments = rows.T @ (curvature[:, :, None] * rows[None, :, :])
                 total = total + xp.astype(moments, xp.float64)
             parts.append(total)
-        if compact:
-            return xp.concat(parts, axis=0) + xp.stack([self.penalty, xp.zeros_like(self.penalty)])
-        return xp.concat(parts, axis=0) + xp.eye(D, dtype=xp.float64, device=device.place) * self.penalty
+        return xp.concat(parts, axis=0) + self._penalties()
 
     def metric(self, hessians: Any) -> Any:
         """Return the inverses of second derivatives among the free coefficients; see `metric_of`."""

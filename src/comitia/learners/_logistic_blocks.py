@@ -26,6 +26,7 @@ ANCHOR_TOL = 1e-3  # a bootstrap moves an optimum farther than this
 MATRIX_FEATURES = 512  # up to here second derivatives are a matrix, beyond only its diagonal
 SPARSE_MATRIX_FEATURES = 128  # the same where most columns are sparse: those are less entangled, and cheap to multiply
 MATRIX_ENTRIES = 2**26  # of the matrices that are kept at a time
+NEGLIGIBLE = 0.02  # share of a mean curvature below which a row is left out of an anchor's second derivatives
 PATIENCE = 60  # evaluations after which second derivatives of a problem's own are worth their cost
 
 
@@ -98,7 +99,8 @@ class Problems:
         size = BLOCK
         if self.free is not None and not self.diagonal:
             size = min(size, max(1, BLOCK_ENTRIES // len(self.penalty) ** 2))
-        return [block for column in columns for block in _cut(column, size)]
+        blocks = [block for column in columns for block in _cut(column, size)]
+        return sorted(blocks, key=len, reverse=True)  # the last to end should be short
 
     def _solve_block(self, block: Array, anchors: Anchors, tol: float, max_iter: int) -> Solutions:
         """Solve problems that share weights: in single precision, then checked or continued in double."""
@@ -139,7 +141,7 @@ class Problems:
             np.logical_or.at(free, position, self.free[group])
         weights = self.weights[:, np.unique(self.weight_of)].mean(axis=1)
         everything = self._objectives(weights, targets[:0], None)
-        moments = everything.second_moments(everything.sample.weights, self.diagonal)
+        moments = everything.second_moments(everything.sample.weights, self.diagonal, everything.sample.rows)
         matrices = np.zeros((T, *moments.shape), dtype=np.float32)
         anchors = Anchors(targets, np.zeros((T, D)), matrices, factored=free is None)
         curvatures = np.empty((T, len(everything.sample.rows)) if shared else (0, 0), dtype=np.float32)
@@ -164,7 +166,8 @@ class Problems:
 
         def measure(block: Array) -> None:
             for target in block:
-                hessian = everything.hessian(curvatures[target], self.diagonal)
+                weights = curvatures[target]
+                hessian = everything.hessian(weights, self.diagonal, weights > NEGLIGIBLE * weights.mean())
                 matrices[target] = metric_of(hessian) if anchors.factored else hessian
 
         _each(anchor, _cut(np.arange(T), ANCHOR_BLOCK), threads)

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 MEMORY = 20  # steps that limited-memory BFGS remembers, or fewer if each has many coefficients
 MEMORY_ENTRIES = 24_000
-MOMENT_ROWS = 8192
+MOMENT_ROWS = 2048
 
 
 @dataclass(frozen=True)
@@ -83,21 +83,22 @@ class Objectives:
         curvatures(self.single, self.sample.rows, self.sample.weights, points, out)
         return out
 
-    def hessian(self, weights: Array, diagonal: bool) -> Array:
+    def hessian(self, weights: Array, diagonal: bool, kept: Array | slice = slice(None)) -> Array:
         """Return Xᵀ diag(weights) X plus the second derivatives of the penalty, in double precision.
 
         As a matrix (D, D) or, compactly, as two rows (2, D): the diagonal and, if there is an intercept, its column.
+        ``kept`` are the rows that it is made from.
         """
-        total = self.second_moments(weights, diagonal)
+        total = self.second_moments(weights[kept], diagonal, self.sample.rows[kept])
         if diagonal:
             total[0] += self.penalty
         else:
             np.einsum("jj->j", total)[:] += self.penalty
         return total
 
-    def second_moments(self, weights: Array, diagonal: bool) -> Array:
-        """Return Xᵀ diag(weights) X, as a matrix or compactly."""
-        design, rows, D = self.single, self.sample.rows, len(self.penalty)
+    def second_moments(self, weights: Array, diagonal: bool, rows: Array) -> Array:
+        """Return Xᵀ diag(weights) X over these rows, as a matrix or compactly."""
+        design, D = self.single, len(self.penalty)
         if diagonal:
             compact = np.zeros((2, D))
             add_diagonal_moments(design, rows, weights, compact)
