@@ -95,6 +95,8 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="compute nothing, and write what there is as a page")
     given = parser.parse_args()
     if given.write:
+        from benchmarks._beyond_page import page
+
         given.write.write_text(page(_rows(given.rows)), encoding="utf-8")
         return
     cells = plan().select(datasets=given.datasets, ensembles=given.ensembles, folds=given.folds)

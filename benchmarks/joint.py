@@ -100,15 +100,14 @@ def page(gaps: list[Gap]) -> str:
     return "\n".join([*lines, fill(_WORDS, 118), "", "Made by `python -m benchmarks.joint docs/results/joint.md`.", ""])
 
 
-_WORDS = (
-    "The true marginals are logistic, so those of EBR soon are right, and what their readings lack is the dependence of"
-    " the labels. Hamming loss needs none of it, and the gap of independent labels closes; for subset 0/1 loss four points"
-    " of it stay, however many instances there are, and for F1 a little. Some four in a hundred instances have no label"
-    " here: *never empty* takes for granted what is not so, and that stays, too. With six labels nearly every labelset is"
-    " soon *seen*, so that this says little more than independence. *Chains* learn the dependence as far as links are"
-    " logistic, and for subset 0/1 loss come closest. *Leaves* assume nothing: they begin far off, and their gap goes on"
-    " falling."
-)
+_WORDS = """\
+The true marginals are logistic, so those of EBR soon are right, and what their readings lack is the dependence of the
+labels. Hamming loss needs none of it, and the gap of independent labels closes; for subset 0/1 loss four points of it
+stay, however many instances there are, and for F1 a little. Some four in a hundred instances have no label here: *never
+empty* takes for granted what is not so, and that stays, too. With six labels nearly every labelset is soon *seen*, so
+that this says little more than independence. *Chains* learn the dependence as far as links are logistic, and for subset
+0/1 loss come closest. *Leaves* assume nothing: they begin far off, and their gap goes on falling.
+"""
 
 
 def figure(gaps: list[Gap], target: Path) -> None:

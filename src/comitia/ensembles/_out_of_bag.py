@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.aggregation import AGGREGATIONS, Beliefs, Decision, Pooled, advised, get_aggregation
+from comitia.aggregation import AGGREGATIONS, Beliefs, Decision, Pooled, Votes, advised, get_aggregation
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import LOSSES, Hamming, JaccardLoss, Loss, SubsetZeroOne, get_loss
 from comitia.measures import Measure, get_target
@@ -79,14 +79,13 @@ class OutOfBag:
                     losses.setdefault(loss_name(target), target)
         pool, reading = get_pool(ensemble.pool), get_reading(ensemble.reading)
         ways = ensemble._ways()
-        decisions = {
-            loss: {
-                name: ensemble._limited(how.decision(target, pool, read))
-                for name, (how, read) in ways.items()
-                if target in asked or not _takes_long(target, read, reading)
-            }
+        decisions: dict[str, dict[str, Decision]] = {
+            loss: {name: ensemble._limited(how.decision(target, pool, read)) for name, (how, read) in ways.items()}
             for loss, target in losses.items()
         }
+        if ensemble.aggregation == "oob" and not any(isinstance(target, JaccardLoss) for target in asked):
+            chains = "ctp-joint" in ensemble._read_over_seen()
+            decisions = {loss: _without_searches(row, reading, chains) for loss, row in decisions.items()}
         values: dict[str, dict[str, FloatArray]] = {
             loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()
         }
@@ -153,9 +152,9 @@ class OutOfBag:
         """Return the name of the way to decide for a loss.
 
         That is the usual one, unless the one of the smallest loss beats it by more than a standard error of their
-        paired difference: on small data the smallest is luck.  Where that is so and the usual one is as good within this
-        error once it is calibrated, that is taken.  The usual one is what the paper advises, and for subset
-        0/1 loss the mode of the members' joint distributions where they have them: on no dataset of the paper was that
+        paired difference: on small data the smallest is luck.  Where that is so and the usual one is as good, within
+        this error, once it is calibrated, that is taken.  The usual one is what the paper advises, and for subset 0/1
+        loss the mode of the members' joint distributions where they have them: on no dataset of the paper was that
         worse for trees than the mode of their votes.
         """
         values = self.losses(loss, pool, reading, calibration)
@@ -251,9 +250,18 @@ def _itself(belief: Marginals, joint: bool) -> list[Marginals]:  # noqa: ARG001 
     return [belief]
 
 
-def _takes_long(loss: Loss, reading: Reading, usual: Reading) -> bool:
-    """Whether to judge it takes more than all else: the search for the best Jaccard index over each labelset."""
-    return isinstance(loss, JaccardLoss) and reading != usual
+def _without_searches(row: dict[str, Decision], usual: Reading, chains: bool) -> dict[str, Decision]:
+    """Leave out the search for the best Jaccard index over seen labelsets: it takes longer than all else together.
+
+    ``chains`` says that each member has a joint distribution over them, and would search it for its vote.
+    """
+
+    def searches(decision: Decision) -> bool:
+        minimised = decision.over.loss if isinstance(decision.over, Votes) else decision.loss
+        over_labelsets = decision.reading == usual and isinstance(decision.over, Votes) and chains
+        return isinstance(minimised, JaccardLoss) and (decision.reading != usual or over_labelsets)
+
+    return {name: decision for name, decision in row.items() if not searches(decision)}
 
 
 def _usual(loss: Loss, names: Collection[str]) -> str:
