@@ -148,21 +148,24 @@ def _trained(
     # A committee has members of its own and knows its out-of-bag losses anyway.
     takes = made._get_param_names()
     classifier: Any = made(**{key: value for key, value in given.items() if key in takes})
+    only_told = not (needed or oob or "oob_score" not in takes)
+    classifier._judges_itself_only = only_told
     with messages.status(f"fitting on {dataset.n_instances:,} instances ..."), warnings.catch_warnings():
         if not needed:
             warnings.filterwarnings("ignore", message=".*have no out-of-bag decision")
         try:
             model = Model.fit(classifier, dataset)
         except ComitiaError:
-            if needed or oob:
+            if not only_told:
                 raise
             # A few instances leave nothing out of bag, and nobody has asked for it.
             model = Model.fit(classifier.set_params(oob_score=False), dataset)
     judged = _judged(classifier, dataset.Y)
     told = needed or oob or classifier.aggregation == CHOSEN_BY_OOB
     chosen = getattr(classifier, "oob_aggregation_", None) if told else wished.get("aggregation")
-    if "oob_score" in takes and not needed and not oob:
-        # It was only to be told: the file need not hold it.
+    del classifier._judges_itself_only
+    if only_told:
+        # The file need not hold it.
         classifier.set_params(oob_score=False)
         vars(classifier).pop("_oob", None)
     return model, judged, chosen

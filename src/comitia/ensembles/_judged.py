@@ -33,6 +33,8 @@ class JudgedEnsemble(MultilabelEnsemble):
 
     # Whether decisions are judged out of bag; in a committee only beliefs are, and it judges the decisions itself.
     _judges_decisions = True
+    # Whether nothing is judged but the loss and the way of deciding in use: a third of the time, and nothing to choose.
+    _judges_itself_only = False
 
     # Losses that are judged besides those with a name and the one in use: an experiment asks for many at once.
     _also_judged: tuple[Loss | Measure, ...] = ()
@@ -91,6 +93,9 @@ class JudgedEnsemble(MultilabelEnsemble):
         so is the reading, also what is decided over the labelsets that were seen, by several powers of their counts.
         """
         reading = get_reading(self.reading)
+        if self._judges_itself_only:
+            how, reading, _ = self._way(get_target(self.loss))
+            return {aggregation_name(how): (how, reading)}
         ways = {name: (how, reading) for name, how in AGGREGATIONS.items() if self.can_decide_by(how)}
         if isinstance(self.aggregation, Aggregation):
             ways[aggregation_name(self.aggregation)] = (self.aggregation, reading)

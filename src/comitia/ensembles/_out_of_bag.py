@@ -73,7 +73,7 @@ class OutOfBag:
         losses: dict[str, Loss] = {}
         asked = (get_target(ensemble.loss), *ensemble._also_judged)
         if ensemble._judges_decisions:
-            losses = {name: make() for name, make in LOSSES.items()}
+            losses = {} if ensemble._judges_itself_only else {name: make() for name, make in LOSSES.items()}
             for target in asked:
                 if not isinstance(target, Measure):
                     losses.setdefault(loss_name(target), target)
