@@ -130,6 +130,13 @@ def test_the_statistics_say_by_how_many_points_and_by_which_test():
     assert "Wilcoxon's signed-rank test" in many({"ecc": 0.5, "ebr": 0.6}).recommendation("subset01").rivals_text
 
 
+def test_what_shares_no_fold_is_no_rival():
+    found = rows(OURS)
+    apart = [row for row in found if (row["fold"] < 2) == (row["ensemble"] == "ecc")]
+    rivals = Results(pd.DataFrame(apart)).recommendation("subset01", ensemble="ecc").rivals
+    assert [one.kind for one in rivals] == ["vote"]
+
+
 def test_names_are_taken_as_they_are_printed():
     run = results()
     assert run.recommendation("Subset 0/1 loss", ensemble="ECC") == run.recommendation("subset01", ensemble="ecc")

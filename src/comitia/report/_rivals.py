@@ -90,7 +90,8 @@ class Scored:
         if (baseline := self.best_baseline(block)) is not None:
             candidates.append(("baseline", *baseline))
         candidates += [("ensemble", *one) for one in other]
-        found = [self._held(kind, block, method, *one) for kind, *one in candidates]  # type: ignore[arg-type]
+        held = (self._held(kind, block, method, *one) for kind, *one in candidates)  # type: ignore[arg-type]
+        found = [one for one in held if one is not None]
         rivals = [rival for rival, _ in found]
         # Each kind is a question of its own.
         for kind in ("vote", "baseline", "ensemble"):
@@ -137,9 +138,14 @@ class Scored:
         values = part.set_index(["dataset", "repeat", "fold"])["value"].sort_index()
         return values.map(block.measure.shown)
 
-    def _held(self, kind: Kind, block: Block, method: str, other: Block, theirs: str) -> tuple[Rival, float | None]:
+    def _held(
+        self, kind: Kind, block: Block, method: str, other: Block, theirs: str
+    ) -> tuple[Rival, float | None] | None:
+        """Hold a method against another where both were scored; None where that is nowhere."""
         both = pd.concat([self.scores(block, method), self.scores(other, theirs)], axis=1, keys=["ours", "theirs"])
         both = both.dropna()
+        if both.empty:
+            return None
         means = both.groupby("dataset", sort=False).mean()
         sign = 1 if block.measure.higher_is_better else -1
         points = sign * (means["ours"] - means["theirs"])
