@@ -79,9 +79,10 @@ def test_the_fast_logistic_regressions_are_scikit_learns(C, sparse):
     np.testing.assert_allclose(ours.predict_proba(new), chain.predict_proba(new), atol=5e-3)
 
 
-def test_the_default_learner_is_logistic_regression_on_standardised_features():
+def test_the_default_learner_is_logistic_regression_on_features_that_may_be_standardised():
     tight = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-10))
-    ours = EBRClassifier(n_estimators=1, bootstrap=False).fit(X, Y).predict_proba(NEW)
+    given = {"C": 1.0, "scaling": "standard"}
+    ours = EBRClassifier(n_estimators=1, bootstrap=False, **given).fit(X, Y).predict_proba(NEW)
     theirs = MultiOutputClassifier(tight).fit(X, Y).predict_proba(NEW)
     np.testing.assert_allclose(ours, np.transpose([p[:, 1] for p in theirs]), atol=2e-3)
 

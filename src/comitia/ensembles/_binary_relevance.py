@@ -10,7 +10,7 @@ from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import Crew, LogisticCrew, MemberList
 from comitia.ensembles._foreign import BinaryRelevance
-from comitia.ensembles._logistic import FastLogistic, scaled
+from comitia.ensembles._logistic import scaled
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.learners._logistic import fit_logistic
@@ -23,11 +23,19 @@ class EBRClassifier(BaseLearnerEnsemble):
     Parameters
     ----------
     estimator : classifier, optional
-        Base learner of every label and member; by default logistic regression on standardised features, fitted for
-        all labels and members at once.  A ``LogisticRegression`` that differs from the default in C and fit_intercept
-        alone is fitted in the same way, on the features as they are; anything else by scikit-learn.
+        Base learner of every label and member; by default logistic regression, fitted for all labels and members at
+        once.  A ``LogisticRegression`` that differs from its defaults in C and fit_intercept alone is fitted in the
+        same way, on the features as they are; anything else by scikit-learn.
     n_estimators : int, default=50
         Number of members.
+    C : "auto" or float, default="auto"
+        Inverse of the penalty of the default learner.  ``"auto"`` chooses it out of bag: a few members are fitted along
+        a path of powers of ten, and the one of the smallest Brier score is taken.
+    scaling : {"auto", "none", "standard", "range"}, default="auto"
+        Whether the default learner takes features as they are, divided by their standard deviation, or by the distance
+        from their smallest to their largest value, which unlike the deviation does not blow up a feature that is one in
+        a few instances.  ``"auto"`` chooses it with C.  With fewer than 20 distinct instances, or if all labels are
+        constant, nothing is chosen: the features are standardised and C is 1.
     [[sampling parameters]]
     device : {"cpu", "cuda", "cuda:N"}, default="cpu"
         Where logistic regressions are fitted; a GPU needs the extra ``gpu``.  What is fitted is NumPy's, and predicts
@@ -36,6 +44,8 @@ class EBRClassifier(BaseLearnerEnsemble):
     Attributes
     ----------
     [[sampling attributes]]
+    C_, scaling_ : float, str
+        What the default learner has: what was given, or what was chosen in the first fit.
 
     References
     ----------
@@ -65,10 +75,10 @@ class EBRClassifier(BaseLearnerEnsemble):
         return 0.8 * size.members * size.n * size.labels * size.values
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
-        fast = FastLogistic.standing_in_for(self.estimator)
+        fast = self._learner(data, members)
         if fast is None:
             return self._fit_by_scikit_learn(data, members)
-        centre, scale = fast.scaling(data.X, data.weight)
+        centre, scale = fast.centre_and_scale(data.X, data.weight)
         fit = fit_logistic(
             scaled(data.X, centre, scale),
             data.Y,

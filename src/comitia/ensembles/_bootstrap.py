@@ -19,9 +19,11 @@ from comitia._labels import FloatArray, LabelArray
 from comitia.aggregation import Aggregation
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
+from comitia.ensembles._chosen_logistic import choose_logistic
 from comitia.ensembles._crews import Crew
 from comitia.ensembles._features import as_texts, is_frame, with_names
 from comitia.ensembles._judged import JudgedEnsemble
+from comitia.ensembles._logistic import FastLogistic, Scaling, check_learner
 from comitia.ensembles._out_of_bag import OutOfBag
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
@@ -214,11 +216,16 @@ class BootstrapEnsemble(JudgedEnsemble):
 class BaseLearnerEnsemble(BootstrapEnsemble):
     """Base of ensembles whose members are made of one binary base learner, ``estimator``."""
 
+    C_: float
+    scaling_: Scaling
+
     def __init__(
         self,
         estimator: Any = None,
         n_estimators: int = 50,
         *,
+        C: Literal["auto"] | float = "auto",
+        scaling: Literal["auto"] | Scaling = "auto",
         loss: str | Loss | Measure | Callable[..., Any] = "hamming",
         aggregation: str | Aggregation | None = None,
         pool: str | Pool = "mean",
@@ -252,15 +259,29 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         )
         self.estimator = estimator
         self.device = device
+        self.C = C
+        self.scaling = scaling
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_learner(self.estimator, self.C, self.scaling)
         check_device(self.device)
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
             raise ComitiaError(
                 f"estimator must be a classifier of scikit-learn's kind, or None for logistic regression; got"
                 f" {self.estimator!r}. The number of members is n_estimators."
             )
+
+    def _learner(self, data: TrainingSet, members: range) -> FastLogistic | None:
+        """Return the logistic regression that the fast solver fits, or None where scikit-learn has to."""
+        if self.estimator is not None:
+            self.__dict__.pop("C_", None), self.__dict__.pop("scaling_", None)
+            return FastLogistic.standing_in_for(self.estimator)
+        if members.start and hasattr(self, "C_"):
+            return FastLogistic(C=self.C_, scaling=self.scaling_)
+        chosen = choose_logistic(data, self._entropy, C=self.C, scaling=self.scaling, n_jobs=self.n_jobs)
+        self.C_, self.scaling_ = chosen.C, chosen.scaling
+        return chosen
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

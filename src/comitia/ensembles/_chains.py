@@ -15,7 +15,7 @@ from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import ChainCrew, Crew, MemberList
 from comitia.ensembles._foreign import Chain
-from comitia.ensembles._logistic import FastLogistic, scaled
+from comitia.ensembles._logistic import Scaling, scaled
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers, member_seed
 from comitia.learners._chains import fit_chains
@@ -33,10 +33,13 @@ class ECCClassifier(BaseLearnerEnsemble):
     Parameters
     ----------
     estimator : classifier, optional
-        Base learner of every link; by default logistic regression on standardised features and the labels as they
-        are, fitted for all links of all members at once.  See :class:`EBRClassifier`.
+        Base learner of every link; by default logistic regression on scaled features and the labels as they are,
+        fitted for all links of all members at once.  See :class:`EBRClassifier`.
     n_estimators : int, default=50
         Number of chains.
+    C : "auto" or float, default="auto"
+    scaling : {"auto", "none", "standard", "range"}, default="auto"
+        Of the default learner, as in :class:`EBRClassifier`; chosen for the labels one by one.
     chain_method : {"predict", "predict_proba", "joint"}, default="predict"
         What a link passes on to the next: its decision, as in the paper, or its probability.  ``"joint"`` passes on
         nothing that is uncertain: each chain gives every labelset of the training data its probability by the chain
@@ -54,6 +57,8 @@ class ECCClassifier(BaseLearnerEnsemble):
     [[sampling attributes]]
     orders_ : array of int, shape (M, K)
         The order of each member's chain.
+    C_, scaling_ : float, str
+        What the default learner has: what was given, or what was chosen in the first fit.
 
     References
     ----------
@@ -85,6 +90,8 @@ class ECCClassifier(BaseLearnerEnsemble):
         estimator: Any = None,
         n_estimators: int = 50,
         *,
+        C: Literal["auto"] | float = "auto",
+        scaling: Literal["auto"] | Scaling = "auto",
         chain_method: Literal["predict", "predict_proba", "joint"] = "predict",
         order: Literal["random"] | ArrayLike = "random",
         loss: str | Loss | Measure | Callable[..., Any] = "hamming",
@@ -105,6 +112,8 @@ class ECCClassifier(BaseLearnerEnsemble):
         super().__init__(
             estimator,
             n_estimators,
+            C=C,
+            scaling=scaling,
             loss=loss,
             aggregation=aggregation,
             pool=pool,
@@ -150,7 +159,7 @@ class ECCClassifier(BaseLearnerEnsemble):
         return crew
 
     def _fit_chains(self, data: TrainingSet, members: range, orders: NDArray[np.intp]) -> Crew:
-        fast = FastLogistic.standing_in_for(self.estimator)
+        fast = self._learner(data, members)
         if fast is None:
             seeds = member_integers(self._entropy, members)
             fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
@@ -160,7 +169,7 @@ class ECCClassifier(BaseLearnerEnsemble):
                 for m, seed in enumerate(seeds)
             )
             return MemberList(tuple(fitted))
-        centre, scale = fast.scaling(data.X, data.weight)
+        centre, scale = fast.centre_and_scale(data.X, data.weight)
         fit = fit_chains(
             scaled(data.X, centre, scale),
             data.Y,

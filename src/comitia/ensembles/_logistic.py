@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
 
+from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
+from comitia._names import unknown
+
+Scaling = Literal["none", "standard", "range"]
 
 FAST_C = (1e-20, 1e12)
 """The values of C that the fast solver takes; `SOLVABLE` leaves room for sample weights on either side."""
@@ -21,19 +25,17 @@ class FastLogistic:
 
     C: float = 1.0
     fit_intercept: bool = True
-    standardise: bool = True
+    scaling: Scaling = "standard"
 
     @classmethod
     def standing_in_for(cls, estimator: Any) -> FastLogistic | None:
         """Return the setting that gives the same model as ``estimator``, or None where scikit-learn has to fit it.
 
-        None is logistic regression on standardised features.  A ``LogisticRegression`` is covered when nothing but C,
-        fit_intercept and what leaves the optimum as it is was changed: a solver of the same objective (liblinear
-        penalises the intercept), more iterations, n_jobs, verbose, random_state.  C must be one that the fast solver
-        certifies: without a penalty (``C=np.inf``) the optimum of separable labels is not finite.
+        A ``LogisticRegression`` is covered when nothing but C, fit_intercept and what leaves the optimum as it is was
+        changed: a solver of the same objective (liblinear penalises the intercept), more iterations, n_jobs, verbose,
+        random_state.  C must be one that the fast solver certifies: without a penalty (``C=np.inf``) the optimum of
+        separable labels is not finite.
         """
-        if estimator is None:
-            return cls()
         if type(estimator) is not LogisticRegression:
             return None
         given, default = estimator.get_params(), LogisticRegression().get_params()
@@ -44,13 +46,15 @@ class FastLogistic:
             return None
         if not isinstance(given["C"], int | float) or not FAST_C[0] <= given["C"] <= FAST_C[1]:
             return None
-        return cls(C=given["C"], fit_intercept=given["fit_intercept"], standardise=False)
+        return cls(C=given["C"], fit_intercept=given["fit_intercept"], scaling="none")
 
-    def scaling(self, X: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def centre_and_scale(self, X: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the centre and the scale of each feature; sparse features are scaled, not centred."""
         d = X.shape[1]
-        if not self.standardise:
+        if self.scaling == "none":
             return np.zeros(d), np.ones(d)
+        if self.scaling == "range":
+            return _by_range(X, weight)
         w = weight / weight.sum()
         if issparse(X):
             mean = X.T @ w
@@ -62,6 +66,32 @@ class FastLogistic:
         # A feature whose spread is rounding error is constant.
         constant = variance <= (10 * np.finfo(np.float64).eps) * (mean**2 + variance)
         return centre, np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0)))
+
+
+def check_learner(estimator: Any, C: Any, scaling: Any) -> None:
+    """Refuse what the default learner does not take, and what is said of it where another is given."""
+    if estimator is not None:
+        if C != "auto" or scaling != "auto":
+            raise ComitiaError(
+                f"C and scaling are of the default learner and must be 'auto' where estimator is given; got C={C!r},"
+                f" scaling={scaling!r}. A LogisticRegression has a C of its own, a pipeline scales."
+            )
+        return
+    if C != "auto" and not (isinstance(C, int | float) and not isinstance(C, bool) and FAST_C[0] <= C <= FAST_C[1]):
+        raise ComitiaError(f"C must be 'auto' or a number from {FAST_C[0]:g} to {FAST_C[1]:g}; got {C!r}.")
+    if scaling != "auto" and scaling not in get_args(Scaling):
+        raise ComitiaError(unknown("scaling", scaling, ("auto", *get_args(Scaling))))
+
+
+def _by_range(X: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean, unless X is sparse, and the distance from the smallest to the largest value of each feature."""
+    highest, lowest = X.max(axis=0), X.min(axis=0)
+    if issparse(X):
+        highest, lowest, centre = highest.toarray().ravel(), lowest.toarray().ravel(), np.zeros(X.shape[1])
+    else:
+        centre = weight @ X / weight.sum()
+    width = np.asarray(highest - lowest, dtype=np.float64)
+    return centre, np.where(width > 0, width, 1.0)
 
 
 def scaled(X: Any, centre: FloatArray, scale: FloatArray) -> Any:

@@ -1,0 +1,133 @@
+"""Defaults that choose themselves: what is chosen, for whom, and that it is what a user could have given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
+from comitia._errors import ComitiaError
+from comitia.ensembles._chosen import Trial, better
+from comitia.ensembles._samples import TrainingSet
+
+ENSEMBLES = [EBRClassifier(n_estimators=3), ECCClassifier(n_estimators=3), EMODTClassifier(3)]
+CHOSEN = {"C": "C_", "scaling": "scaling_", "min_samples_split": "min_samples_split_", "max_features": "max_features_"}
+each = pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda ensemble: type(ensemble).__name__)
+
+
+def make(n=150, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, (X[:, :3] + rng.normal(size=(n, 3)) > 0.3).astype(np.int8)
+
+
+def chosen(ensemble):
+    return {name: getattr(ensemble, fitted) for name, fitted in CHOSEN.items() if hasattr(ensemble, fitted)}
+
+
+@each
+def test_what_is_chosen_gives_the_same_ensemble_where_it_is_given(ensemble):
+    X, Y = make()
+    auto = clone(ensemble).set_params(random_state=0).fit(X, Y)
+    given = clone(auto).set_params(**chosen(auto)).fit(X, Y)
+    assert chosen(given) == chosen(auto)
+    assert np.array_equal(given.predict_proba(X), auto.predict_proba(X))
+
+
+@each
+def test_a_choice_depends_neither_on_jobs_nor_on_members_nor_on_the_order_of_instances(ensemble):
+    X, Y = make()
+    auto = chosen(clone(ensemble).set_params(random_state=0).fit(X, Y))
+    assert auto == chosen(clone(ensemble).set_params(random_state=0, n_jobs=2, n_estimators=5).fit(X, Y))
+    assert auto == chosen(clone(ensemble).set_params(random_state=0).fit(X[::-1], Y[::-1]))
+
+
+@each
+def test_weights_count_as_copies_in_a_choice(ensemble):
+    X, Y = make(60)
+    weight = np.arange(60) % 3 + 1
+    weighted = clone(ensemble).set_params(random_state=0).fit(X, Y, sample_weight=weight)
+    copied = clone(ensemble).set_params(random_state=0).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    assert chosen(weighted) == chosen(copied)
+
+
+@each
+def test_a_warm_start_keeps_what_was_chosen(ensemble):
+    X, Y = make()
+    first = clone(ensemble).set_params(random_state=0, warm_start=True).fit(X, Y)
+    before = chosen(first)
+    first.set_params(n_estimators=5).fit(X, Y)
+    assert chosen(first) == before
+
+
+@each
+@pytest.mark.parametrize("kind", ["few instances", "constant labels", "one label", "one feature", "sparse"])
+def test_little_data_and_other_forms_leave_something_to_fit(ensemble, kind):
+    X, Y = make(8 if kind == "few instances" else 60)
+    Y = np.zeros_like(Y) if kind == "constant labels" else Y[:, :1] if kind == "one label" else Y
+    X = X[:, :1] if kind == "one feature" else sparse.csr_array(np.where(X > 0, X, 0)) if kind == "sparse" else X
+    fitted = clone(ensemble).set_params(random_state=0).fit(X, Y)
+    assert fitted.predict(X).shape == Y.shape
+    if kind in ("few instances", "constant labels"):
+        usual = {"C": 1.0, "scaling": "standard", "min_samples_split": 8, "max_features": "sqrt"}
+        assert chosen(fitted).items() <= usual.items()
+
+
+def test_logistic_regressions_leave_rare_features_as_they_are_where_labels_hang_on_them():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((300, 6)) < 0.15).astype(np.int8)
+    signs = np.repeat(Y, 3, axis=1) * (rng.random((300, 18)) < 0.9)
+    X = np.hstack([signs, rng.random((300, 300)) < 0.006]).astype(float)
+    fitted = EBRClassifier(n_estimators=5, random_state=0).fit(X, Y)
+    assert fitted.scaling_ == "none" and fitted.C_ >= 10
+
+
+def test_logistic_regressions_scale_features_of_different_sizes():
+    X, Y = make(300)
+    fitted = EBRClassifier(n_estimators=5, random_state=0).fit(X * np.geomspace(1e-5, 1e5, 6), Y)
+    assert fitted.scaling_ != "none"
+
+
+def test_trees_are_grown_to_the_end_where_labels_are_certain_and_not_where_they_are_noise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    certain = np.stack([(X[:, 0] > k / 2) & (X[:, 0] < k / 2 + 0.1) for k in range(-3, 3)], axis=1).astype(np.int8)
+    noise = (rng.random((300, 6)) < 0.4).astype(np.int8)
+    split = [EMODTClassifier(3, random_state=0).fit(X, Y).min_samples_split_ for Y in (certain, noise)]
+    assert split[0] < split[1]
+
+
+def test_who_gives_the_size_of_leaves_gets_it():
+    X, Y = make()
+    fitted = EMODTClassifier(3, min_samples_leaf=5, random_state=0).fit(X, Y)
+    assert fitted.min_samples_split_ == 2
+    assert min(tree.n_samples[tree.is_leaf].min() for tree in fitted.members_.trees) >= 5
+
+
+def test_parameters_of_the_default_learner_are_refused_where_they_mean_nothing():
+    from sklearn.linear_model import LogisticRegression
+
+    X, Y = make(30)
+    for wrong, words in (
+        ({"C": -1.0}, "C must be 'auto' or a number"),
+        ({"scaling": "standrad"}, "did you mean 'standard'"),
+        ({"estimator": LogisticRegression(), "C": 1.0}, "must be 'auto' where estimator is given"),
+    ):
+        with pytest.raises(ComitiaError, match=words):
+            EBRClassifier(**wrong).fit(X, Y)
+
+
+def test_the_score_of_a_trial_is_the_brier_score_of_many_members():
+    rng = np.random.default_rng(0)
+    n, truth = 400, 0.3
+    Y = (rng.random((n, 1)) < truth).astype(np.int8)
+    data = TrainingSet(np.zeros((n, 1)), Y, np.ones(n), None)
+    trial = Trial.of(data, 0, 8)
+    assert trial is not None
+    noisy = trial.judged(truth + 0.3 * rng.normal(size=(unseen.sum(), 1)) for unseen in trial.unseen).sum()
+    exact = trial.judged(np.full((unseen.sum(), 1), truth) for unseen in trial.unseen).sum()
+    assert exact == pytest.approx(((Y - truth) ** 2).mean(), abs=0.02)
+    assert noisy == pytest.approx(exact + 0.3**2 / 50, abs=0.02)
+    assert better(np.zeros(3), np.full(3, 0.1)) and not better(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
