@@ -21,7 +21,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from benchmarks.case import DATA, Case
 from benchmarks.mediamill import mediamill_size
-from comitia.learners._boosting import BoostedTrees, boost_trees, predict_boosted
+from comitia.learners._boosting import BoostedTrees, boost_trees, common_rounds, predict_boosted
 from comitia.learners._tree import grow_trees
 
 N_TREES = 25
@@ -137,7 +137,7 @@ def until_as_good(X: np.ndarray, Y: np.ndarray, draw: np.ndarray, p: np.ndarray,
         start = time.process_time()
         (model,) = boost(X, Y, draw, rounds)
         took = time.process_time() - start
-        reached = log_loss(next(predict_boosted([model], X[unseen]))[:, labels], truth)
+        reached = log_loss(next(predict_boosted([model], X[unseen], common_rounds([model])))[:, labels], truth)
         if reached <= goal:
             break
     return took, f"{took:.2f} s, {model.n_rounds} trees; log loss {reached:.4f}, peer {goal:.4f}"

@@ -81,7 +81,8 @@ def test_logistic_regressions_leave_rare_features_as_they_are_where_labels_hang_
     signs = np.repeat(Y, 3, axis=1) * (rng.random((300, 18)) < 0.9)
     X = np.hstack([signs, rng.random((300, 300)) < 0.006]).astype(float)
     fitted = EBRClassifier(n_estimators=5, random_state=0).fit(X, Y)
-    assert fitted.scaling_ == "none" and fitted.C_ >= 10
+    assert fitted.scaling_ == "none"
+    assert fitted.C_ >= 10
 
 
 def test_logistic_regressions_scale_features_of_different_sizes():
@@ -130,4 +131,5 @@ def test_the_score_of_a_trial_is_the_brier_score_of_many_members():
     exact = trial.judged(np.full((unseen.sum(), 1), truth) for unseen in trial.unseen).sum()
     assert exact == pytest.approx(((Y - truth) ** 2).mean(), abs=0.02)
     assert noisy == pytest.approx(exact + 0.3**2 / 50, abs=0.02)
-    assert better(np.zeros(3), np.full(3, 0.1)) and not better(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
+    assert better(np.zeros(3), np.full(3, 0.1))
+    assert not better(np.array([0.0, 2.0]), np.array([1.0, 1.0]))

@@ -33,11 +33,14 @@ class Beliefs:
         Weight of each member, for all instances or for each.
     once : bool
         Whether one decision is all that will be asked for: members are then gone through one at a time, and not kept.
+    joint_weights : array-like of float, shape (M,), optional
+        Weight of each member where joint distributions are mixed; by default the same.
     """
 
     ask: Callable[[bool], Iterable[Relevance]]
     weights: ArrayLike | None = None
     once: bool = False
+    joint_weights: ArrayLike | None = None
     _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def decide(self, decision: Decision, size: int | None = None) -> LabelArray:
@@ -66,7 +69,7 @@ class Beliefs:
         if size is not None:
             members = list(islice(members, size))
         if pool.joint:
-            return pool(map(reading, members), self._weights(size))
+            return pool(map(reading, members), self._weights(size, joint=True))
         pooled, calibration = pool(members, self._weights(size)), decision.over.calibration
         return reading(pooled if calibration is None else calibration(pooled))
 
@@ -79,8 +82,9 @@ class Beliefs:
         )
         return ballots.counted(self._weights(size), size)
 
-    def _weights(self, size: int | None) -> FloatArray | None:
-        return None if self.weights is None else np.asarray(self.weights, dtype=np.float64)[:size]
+    def _weights(self, size: int | None, joint: bool = False) -> FloatArray | None:
+        weights = self.joint_weights if joint and self.joint_weights is not None else self.weights
+        return None if weights is None else np.asarray(weights, dtype=np.float64)[:size]
 
     def _members(self, joint: bool) -> Iterable[Relevance]:
         if self.once:

@@ -26,9 +26,9 @@ from comitia.relevance import Pool, Reading
 class EMOBTClassifier(BootstrapEnsemble):
     """Ensemble of multi-objective boosted trees: each member is a whole boosted sequence, grown on a bootstrap.
 
-    A tree of a sequence serves all labels at once, and a sequence ends when the log loss of the instances that its
-    member has not seen falls no more.  So nothing needs tuning, and ten members do what a hundred trees of a forest do.
-    Out-of-bag losses are a little too good, because the same instances have told each member when to stop.
+    A tree of a sequence serves all labels at once, and sequences end where the log loss of instances that members have
+    not seen is smallest on average over the members.  So nothing needs tuning, and ten members do what a hundred trees
+    of a forest do.  The number of trees is common to all members: no instance has told its judges when to stop.
 
     Parameters
     ----------
@@ -56,12 +56,14 @@ class EMOBTClassifier(BootstrapEnsemble):
         Outputs that the gradients of all labels are projected to before a tree is grown; ``None`` for all labels,
         ``"auto"`` for 15 if there are more than 23.
     patience : int, default=25
-        A sequence ends after so many trees that did not lower the loss of unseen instances.
+        No more trees are grown after so many that did not lower the loss of the instances a member has not seen.
     [[sampling parameters]]
 
     Attributes
     ----------
     [[sampling attributes]]
+    n_rounds_ : int
+        Trees of each sequence that are used; one that ended before has fewer.
 
     See Also
     --------
@@ -147,7 +149,14 @@ class EMOBTClassifier(BootstrapEnsemble):
     def feature_importances_(self) -> FloatArray:
         """Mean share of each feature in what the splits of a member gain."""
         check_is_fitted(self, "members_")
-        return np.asarray(np.mean([model.feature_importances_ for model in self.members_.models], axis=0))
+        shares = [model.feature_importances(self.n_rounds_) for model in self.members_.models]
+        return np.asarray(np.mean(shares, axis=0))
+
+    @property
+    def n_rounds_(self) -> int:
+        """Trees of each sequence that are used."""
+        check_is_fitted(self, "members_")
+        return int(self.members_.n_rounds)
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:

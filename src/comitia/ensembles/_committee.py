@@ -32,9 +32,9 @@ from comitia.ensembles._out_of_bag import OutOfBag
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.ensembles._trees import EMODTClassifier
-from comitia.ensembles._weights import forward_selection
+from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
 from comitia.losses import Constraints, Hamming, Loss
-from comitia.relevance import Independent, Observed, Pool, Reading, Relevance, mean, mixture
+from comitia.relevance import Independent, LabelSets, Observed, Pool, Reading, Relevance, Seen, mean, mixture
 
 
 @documented
@@ -43,7 +43,8 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
     Different members make different mistakes.  Every ensemble is fitted with the same seed, so on the same draws; the
     beliefs that its members have of instances they have not seen are pooled, and weights are found for the ensembles by
-    greedy forward selection with replacement, such that the weighted mean of their marginals has the smallest log loss.
+    greedy forward selection with replacement, such that the weighted mean of their marginals has the smallest log loss;
+    and others for mixtures of beliefs about whole labelsets, such that what happened has the smallest joint log loss.
     How that belief is read and decided is chosen out of bag as well, for each loss, without a refit.
 
     Parameters
@@ -66,6 +67,8 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         The fitted ensembles by name.
     weights_ : dict
         Weight of each ensemble by name; they sum to one.
+    joint_weights_ : dict
+        Weights with which beliefs about whole labelsets are mixed.
     oob_log_losses_ : dict
         Out-of-bag log loss of each ensemble, and of the committee.
     [[sampling attributes]]
@@ -92,6 +95,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
     oob_score = True
 
     weights_: dict[str, float]
+    joint_weights_: dict[str, float]
     oob_log_losses_: dict[str, float]
 
     def __init__(
@@ -141,7 +145,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         if not wide:
             found += [
                 ("trees", EMODTClassifier()),
-                ("random trees", EMODTClassifier(splitter="random", min_samples_leaf=1, max_features=0.2)),
+                ("random trees", EMODTClassifier(splitter="random", max_features=0.2)),
                 ("boosted trees", EMOBTClassifier()),
             ]
         found.append(("lines", EBRClassifier()))
@@ -168,7 +172,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 fitted.append(self._prepared(ensemble, seed).fit(X, targets.Y, sample_weight=given))
             self._remember(targets, weight)
             self.members_ = EnsembleCrew(tuple(fitted))
-            self._weigh([name for name, _ in named], targets.Y, weight)
+            self._weigh([name for name, _ in named], X, targets.Y, weight)
             if hasattr(self, "_oob"):
                 del self._oob
             self._oob = OutOfBag.of(self, X, targets.Y, weight, self.oob_mask_)
@@ -205,7 +209,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
     def _out_of_bag_marginals(self) -> FloatArray:
         return np.stack([ensemble.oob_proba_ for ensemble in self.members_.ensembles])
 
-    def _weigh(self, names: list[str], Y: LabelArray, weight: FloatArray) -> None:
+    def _weigh(self, names: list[str], X: Any, Y: LabelArray, weight: FloatArray) -> None:
         """Find the weights of the ensembles by what they believe of instances that they have not seen."""
         p = np.stack([ensemble.oob_proba_ for ensemble in self.members_.ensembles])
         known = np.isfinite(p).all(axis=(0, 2))
@@ -216,6 +220,24 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         found = forward_selection(p[:, judged], Y[judged], weight[judged])
         self.weights_ = dict(zip(names, found.weights.tolist(), strict=True))
         self.oob_log_losses_ = {**dict(zip(names, found.alone.tolist(), strict=True)), "committee": found.together}
+        likelihood = self._labelset_likelihood(X, np.flatnonzero(judged), Y, weight)
+        joint = likelihood_selection(likelihood[:, :, np.newaxis], weight[judged])
+        self.joint_weights_ = dict(zip(names, joint.weights.tolist(), strict=True))
+
+    def _labelset_likelihood(self, X: Any, rows: IntArray, Y: LabelArray, weight: FloatArray) -> FloatArray:
+        """Return what each ensemble gave, out of bag, to the labelset that an instance has, (E, rows)."""
+        known = self.observed_.leaving_out(Y[rows], weight[rows])
+        found = np.zeros((len(self.members_), len(rows)))
+        assert known.own is not None
+        # An instance whose labelset nobody else has tells nothing of the weights; nor does one labelset for all.
+        told = np.flatnonzero((known.counts[known.own] > weight[rows]) & (len(known.counts) > 1))
+        for start in range(0, len(told), step := self._chunk()):
+            part = told[start : start + step]
+            for at, belief in enumerate(self._not_seen(X, rows[part], known.take(part), joint=True)):
+                read = Seen()(belief)
+                assert isinstance(read, LabelSets)
+                found[at, part] = labelset_likelihood(read, Y[rows[part]])
+        return found
 
     def _weights(self) -> FloatArray | None:
         return np.array(list(self.weights_.values()))
@@ -247,13 +269,16 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         once: bool = False,
     ) -> Iterator[Beliefs]:
         """Yield beliefs a chunk at a time; about rows of the training data, only of members that have not seen them."""
+        joint = np.array(list(self.joint_weights_.values()))
         if rows is None:
-            yield from super()._asked(features, rows, weights, observed, once)
+            for beliefs in super()._asked(features, rows, weights, observed, once):
+                yield replace(beliefs, joint_weights=joint)
             return
         known = self.observed_ if observed is None else observed
         for start in range(0, len(rows), step := self._chunk()):
             part = slice(start, start + step)
-            yield Beliefs(partial(self._not_seen, features, rows[part], known.take(part)), self._weights())
+            ask = partial(self._not_seen, features, rows[part], known.take(part))
+            yield Beliefs(ask, self._weights(), joint_weights=joint)
 
     def _not_seen(self, X: Any, rows: IntArray, observed: Observed, joint: bool) -> list[Relevance]:
         """What each ensemble believes about instances, as far as its members have not seen them."""

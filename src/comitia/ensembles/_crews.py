@@ -14,7 +14,7 @@ from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows
 from comitia.ensembles._logistic import scaled
-from comitia.learners._boosting import BoostedTrees, predict_boosted
+from comitia.learners._boosting import BoostedTrees, common_rounds, predict_boosted
 from comitia.learners._chain_joint import chain_joint
 from comitia.learners._chains import ChainFit, predict_chains
 from comitia.learners._logistic import predict_members
@@ -256,7 +256,13 @@ class BoostedCrew:
         return len(self.models)
 
     def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
-        return (Marginals.unchecked(p=p, observed=asked.observed) for p in predict_boosted(self.models, X))
+        beliefs = predict_boosted(self.models, X, self.n_rounds)
+        return (Marginals.unchecked(p=p, observed=asked.observed) for p in beliefs)
+
+    @property
+    def n_rounds(self) -> int:
+        """How many trees of each sequence are used, so far as it has them."""
+        return common_rounds(self.models)
 
     def joined(self, other: BoostedCrew) -> BoostedCrew:
         return BoostedCrew(self.models + other.models)

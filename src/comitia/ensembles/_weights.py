@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from comitia._labels import FloatArray, LabelArray
+from comitia._labels import FloatArray, LabelArray, distinct_rows
+from comitia.relevance import LabelSets
 
 _PICKS = 60
 _PRIOR_INSTANCES = 100.0
@@ -50,20 +51,43 @@ def forward_selection(p: FloatArray, Y: LabelArray, weight: FloatArray) -> Selec
     array([0.9, 0.1])
     """
     every = max(1, p[0].size // _MOST_CELLS)
-    beliefs, truth, mass = p[:, ::every], Y[::every] == 1, weight[::every] / weight[::every].sum()
-    alone = np.array([_log_loss(belief, truth, mass) for belief in beliefs])
-    counts = np.full(len(p), _PICKS * _PRIOR_INSTANCES / (_PRIOR_INSTANCES + weight.sum()) / len(p))
-    total = np.tensordot(counts, beliefs, axes=1)
+    beliefs, truth = p[:, ::every], Y[::every] == 1
+    return likelihood_selection(np.where(truth, beliefs, 1 - beliefs), weight[::every], weight.sum())
+
+
+def likelihood_selection(likelihood: FloatArray, weight: FloatArray, instances: float | None = None) -> Selection:
+    """Find weights in the same way from the probability that each belief gave to what happened.
+
+    Parameters
+    ----------
+    likelihood : array of float, shape (E, n, L)
+        Of each label, or, with L = 1, of the whole labelset.
+    weight : array of float, shape (n,)
+    instances : float, optional
+        How many instances there are, where these are only some of them.
+    """
+    mass, total_weight = weight / weight.sum(), float(weight.sum()) if instances is None else instances
+    alone = np.array([_log_loss(of_one, mass) for of_one in likelihood])
+    counts = np.full(len(likelihood), _PICKS * _PRIOR_INSTANCES / (_PRIOR_INSTANCES + total_weight) / len(likelihood))
+    total = np.tensordot(counts, likelihood, axes=1)
     for _ in range(_PICKS):
         after = counts.sum() + 1
-        losses = [_log_loss((total + belief) / after, truth, mass) for belief in beliefs]
+        losses = [_log_loss((total + of_one) / after, mass) for of_one in likelihood]
         best = int(np.argmin(losses))
         counts[best] += 1
-        total += beliefs[best]
-    return Selection(counts / counts.sum(), alone, _log_loss(total / counts.sum(), truth, mass))
+        total += likelihood[best]
+    return Selection(counts / counts.sum(), alone, _log_loss(total / counts.sum(), mass))
 
 
-def _log_loss(p: FloatArray, truth: np.ndarray, mass: FloatArray) -> float:
+def labelset_likelihood(belief: LabelSets, Y: LabelArray) -> FloatArray:
+    """Return the probability that a belief gave to the labelset of each instance, (n,); zero where it knows it not."""
+    place = distinct_rows(np.concatenate([belief.table, Y]))[1][len(belief.table) :]
+    known = np.flatnonzero(place < len(belief.table))
+    found = np.zeros(len(Y))
+    found[known] = np.asarray(belief.weights[known, place[known]]).ravel()
+    return found / belief.total
+
+
+def _log_loss(likelihood: FloatArray, mass: FloatArray) -> float:
     """Mean over labels, and weighted over instances, of −log of the probability that the truth had."""
-    likelihood = np.clip(np.where(truth, p, 1 - p), _LEAST, 1.0)
-    return float(-mass @ np.log(likelihood).mean(axis=1))
+    return float(-mass @ np.log(np.clip(likelihood, _LEAST, 1.0)).mean(axis=1))

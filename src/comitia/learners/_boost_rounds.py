@@ -45,7 +45,7 @@ def boost(
     sequence = _Sequence(bins, Y, weight, judged, settings, np.random.default_rng(seed))
     rounds: list[Round] = []
     losses = [sequence.unseen_loss()]
-    best, without = 0, 0
+    least, without = losses[0], 0
     while len(rounds) < settings.max_rounds and without < settings.patience:
         grown = sequence.grow()
         without += 1
@@ -53,11 +53,11 @@ def boost(
             continue
         rounds.append(grown)
         losses.append(sequence.unseen_loss())
-        if not sequence.has_unseen or losses[-1] < losses[best]:
-            best, without = len(rounds), 0
+        if not sequence.has_unseen or losses[-1] < least:
+            least, without = losses[-1], 0
     return (
         sequence.base,
-        *_joined(codes, bins, rounds[:best], Y.shape[1]),
+        *_joined(codes, bins, rounds, Y.shape[1]),
         np.array(losses if sequence.has_unseen else []),
     )
 

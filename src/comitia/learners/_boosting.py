@@ -22,7 +22,7 @@ from comitia.learners._boost_scores import add_values
 from comitia.learners._tree_codes import encode
 from comitia.learners._tree_input import check_features, check_seeds, check_sparse_labels, weight_columns
 
-__all__ = ["BoostedTrees", "boost_trees", "predict_boosted"]
+__all__ = ["BoostedTrees", "boost_trees", "common_rounds", "predict_boosted"]
 
 _PER_NODE = {"threshold": np.float64, "right": np.int32, "missing_left": np.bool_, "gain": np.float64}
 
@@ -57,9 +57,9 @@ class BoostedTrees:
         What the split gained; zero in a leaf.
     values : float32 array of shape (n_leaves, K)
         What a leaf adds to the log-odds, shrinkage included.
-    losses : float64 array of shape (n_tried + 1,)
-        Mean log loss, over labels and unseen instances, before the first tree and after each that was tried; empty if
-        all instances were seen.
+    losses : float64 array of shape (n_rounds + 1,)
+        Mean log loss, over labels and unseen instances, before the first tree and after each; empty if all instances
+        were seen.
     """
 
     n_features: int
@@ -77,14 +77,19 @@ class BoostedTrees:
 
     @property
     def n_rounds(self) -> int:
-        """Number of trees that were kept."""
+        """Number of trees."""
         return len(self.tree_starts) - 1
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each feature in what all splits gained; zeros if there is none."""
-        inner = self.feature >= 0
-        importances = np.bincount(self.feature[inner], self.gain[inner], minlength=self.n_features)
+        return self.feature_importances(self.n_rounds)
+
+    def feature_importances(self, n_rounds: int) -> NDArray[np.float64]:
+        """Return the share of each feature in what the splits of the first trees gained; zeros if there is none."""
+        nodes = slice(self.tree_starts[min(n_rounds, self.n_rounds)])
+        inner = self.feature[nodes] >= 0
+        importances = np.bincount(self.feature[nodes][inner], self.gain[nodes][inner], minlength=self.n_features)
         total = importances.sum()
         return np.asarray(importances / total if total > 0 else importances)
 
@@ -193,7 +198,8 @@ def boost_trees(
         Number of outputs that the gradients are projected to; ``None`` projects none.  ``"auto"`` takes 15 if there are
         more than 23 labels.
     patience : int
-        Stop after so many rounds that did not lower the loss of unseen instances; trees after the best are dropped.
+        Stop after so many rounds that did not lower the loss of unseen instances.  Trees after the best are kept:
+        :func:`common_rounds` says how many to use.
     n_jobs : int, optional
         Number of threads; the trees do not depend on it.
     verbose : int
@@ -256,8 +262,23 @@ def boost_trees(
     return [BoostedTrees(d, labels.n_labels, *fit) for fit in fits]
 
 
-def predict_boosted(models: Sequence[BoostedTrees], X: ArrayLike | sparse.sparray) -> Iterator[NDArray[np.float64]]:
-    """Yield the probabilities (n, K) that each of the sequences gives to the labels of X.
+def common_rounds(models: Sequence[BoostedTrees]) -> int:
+    """Return the number of trees after which the log loss of unseen instances, averaged over sequences, is smallest.
+
+    Each sequence has its own unseen instances; a number that is common to all hangs on none of them much, so that
+    beliefs about unseen instances stay honest.  A sequence that has ended goes on with its last loss.
+    """
+    longest = max(model.n_rounds for model in models)
+    curves = [
+        np.pad(model.losses, (0, longest + 1), mode="edge")[: longest + 1] for model in models if len(model.losses)
+    ]
+    return int(np.mean(curves, axis=0).argmin()) if curves else longest
+
+
+def predict_boosted(
+    models: Sequence[BoostedTrees], X: ArrayLike | sparse.sparray, n_rounds: int | None = None
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the probabilities (n, K) that each of the sequences, or their first trees, gives to the labels of X.
 
     Costs O(n (depth + K)) a tree.  A sparse X is made dense a slice at a time.
     """
@@ -267,10 +288,10 @@ def predict_boosted(models: Sequence[BoostedTrees], X: ArrayLike | sparse.sparra
     for model in models:
         if X.shape[1] != model.n_features:
             raise ComitiaError(f"X has {X.shape[1]} features, but the trees were grown on {model.n_features}.")
-        yield _probabilities(model, X)
+        yield _probabilities(model, X, model.n_rounds if n_rounds is None else min(n_rounds, model.n_rounds))
 
 
-def _probabilities(model: BoostedTrees, X: Any) -> NDArray[np.float64]:
+def _probabilities(model: BoostedTrees, X: Any, n_rounds: int) -> NDArray[np.float64]:
     scores = np.tile(model.base, (X.shape[0], 1))
 
     def add_rows(rows: slice) -> None:
@@ -282,7 +303,7 @@ def _probabilities(model: BoostedTrees, X: Any) -> NDArray[np.float64]:
                 model.threshold,
                 model.right,
                 model.missing_left,
-                model.tree_starts,
+                model.tree_starts[: n_rounds + 1],
                 model.values,
                 model.leaf_starts,
                 scores[part],
