@@ -113,10 +113,11 @@ def wide(n: int = 660, labels: int = 27, rare: int = 1100, seed: int = 0) -> tup
     for row in Y:
         count = 1 + (rng.random() < 0.2) + (rng.random() < 0.05)
         row[rng.choice(labels, count, replace=False, p=share / share.sum())] = 1
-    columns = []
-    for label in range(labels):
-        for sure in (0.99, *rng.choice([0.97, 0.6, 0.3], rng.integers(1, 4))):
-            columns.append((Y[:, label] == 1) & (rng.random(n) < sure) | (rng.random(n) < 0.002))
+    columns = [
+        (Y[:, label] == 1) & (rng.random(n) < sure) | (rng.random(n) < 0.002)
+        for label in range(labels)
+        for sure in (0.99, *rng.choice([0.97, 0.6, 0.3], rng.integers(1, 4)))
+    ]
     columns += [rng.random(n) < rng.choice([0.002, 0.004, 0.01]) for _ in range(rare)]
     yes = np.array(columns).T.astype(float)
     return np.hstack([yes, 1 - yes]), Y

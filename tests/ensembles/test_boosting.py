@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from comitia import EMOBTClassifier
+from comitia.learners import predict_boosted
 from tests.ensembles.test_scikit_learn import expected_to_fail
 from tests.learners.tree_twins import make_data
 
@@ -56,6 +57,17 @@ def test_a_warm_start_adds_members_and_leaves_the_first_as_they_are():
     anew = fitted(X, Y).set_params(n_estimators=10).fit(X, Y)
     np.testing.assert_array_equal(grown.predict_proba(X), anew.predict_proba(X))
     np.testing.assert_array_equal(grown.oob_proba_, anew.oob_proba_)
+
+
+def test_all_members_have_the_number_of_trees_that_is_best_on_average_over_what_each_has_not_seen():
+    X, Y = make_data(200, 6, 3)
+    ensemble = fitted(X, Y)
+    models = ensemble.members_.models
+    length = max(model.n_rounds for model in models) + 1
+    mean = np.mean([[model.losses[min(t, model.n_rounds)] for t in range(length)] for model in models], axis=0)
+    assert ensemble.n_rounds_ == mean.argmin()
+    members = [belief.marginals() for belief in ensemble.predict_members(X[:5])]
+    np.testing.assert_array_equal(members, list(predict_boosted(models, X[:5], ensemble.n_rounds_)))
 
 
 def test_labels_depend_on_features_out_of_bag_as_well():

@@ -13,6 +13,7 @@ from comitia import (
     EBRClassifier,
     ECCClassifier,
     EMODTClassifier,
+    LabelSets,
     Seen,
     SubsetZeroOne,
     decide,
@@ -20,7 +21,7 @@ from comitia import (
     mixture,
     save,
 )
-from comitia.ensembles._weights import forward_selection
+from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
 
 X, Y = make_multilabel_classification(n_samples=220, n_features=8, n_classes=4, random_state=3)
 NEW, TRUTH = X[160:], Y[160:]
@@ -74,7 +75,7 @@ def test_joint_beliefs_are_mixed_and_marginals_are_read_over_what_was_seen(commi
     assert beliefs[0].n_labels == 4
     committee.set_params(loss="subset01", aggregation="ctp-joint", reading=reading)
     asked = [reading(belief) for belief in committee.members_.relevances(NEW, _asked(committee)[0])]
-    expected = SubsetZeroOne().minimise(mixture(asked, list(committee.weights_.values())))
+    expected = SubsetZeroOne().minimise(mixture(asked, list(committee.joint_weights_.values())))
     np.testing.assert_array_equal(committee.predict(NEW), expected)
     committee.set_params(loss="hamming", aggregation="oob", reading="auto")
     assert lines.supports_joint is False
@@ -142,6 +143,20 @@ def test_a_saved_committee_predicts_what_it_did(committee, tmp_path):
 def test_members_that_cannot_be_are_refused(members, message):
     with pytest.raises(ValueError, match=message):
         CommitteeClassifier(members).fit(X, Y)
+
+
+def test_labelsets_have_the_probability_that_a_belief_gives_them_and_weights_follow_it():
+    belief = LabelSets([[1, 0], [1, 1]], [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
+    truth = np.array([[1, 1], [0, 1], [1, 0]], np.int8)
+    np.testing.assert_array_equal(labelset_likelihood(belief, truth), [0.75, 0.0, 1.0])
+    likelihood = np.stack([np.full((500, 1), 0.4), np.full((500, 1), 0.1)])
+    assert likelihood_selection(likelihood, np.ones(500)).weights[0] > 0.9
+
+
+def test_joint_weights_are_learnt_for_whole_labelsets(committee):
+    assert list(committee.joint_weights_) == list(committee.weights_)
+    assert sum(committee.joint_weights_.values()) == pytest.approx(1)
+    assert committee.joint_weights_ != committee.weights_
 
 
 def test_weights_favour_what_is_right_and_stay_near_to_equal_on_little_data():

@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestRegressor
 from tests.learners.tree_twins import leaves_of, make_data, proportions
 
 from comitia.learners._tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
+from comitia.learners._tree_pruning import cut_back
 
 
 def bootstraps(n: int, n_trees: int, seed: int = 0) -> NDArray[np.float64]:
@@ -78,7 +79,7 @@ def test_slices_threads_and_layouts_of_features_do_not_change_a_bit(forest, monk
     before = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
-        monkeypatch.setattr("comitia.learners._tree._ROWS_AT_ONCE", 700)
+        monkeypatch.setattr("comitia.learners._tree_leaves._ROWS_AT_ONCE", 700)
         for form in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
             np.testing.assert_array_equal(apply_trees(trees, form), leaves)
         np.testing.assert_array_equal(mean_marginals(trees, leaves), means)
@@ -163,3 +164,20 @@ def test_a_forest_is_as_good_as_scikit_learns(name, min_samples_leaf, shared_dat
         differences.append(np.subtract(ours, theirs))
     error = np.std(differences, axis=0, ddof=1) / np.sqrt(len(differences))
     assert (np.abs(np.mean(differences, axis=0)) < 3 * error + 1e-3).all()
+
+
+def test_a_tree_that_is_cut_back_believes_what_its_larger_nodes_hold():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(120, 4)), (rng.random((120, 3)) < 0.4).astype(int)
+    weight = rng.integers(0, 3, 120).astype(float)
+    (tree,) = grow_trees(X, Y, [0], sample_weight=weight)
+    for least in (2, 5, 20, 1000):
+        part_of, marginals = cut_back(tree, least)
+        group, p = part_of[tree.apply(X)], marginals.toarray()
+        for leaf in range(len(p)):
+            rows = group == leaf
+            np.testing.assert_allclose(p[leaf], np.average(Y[rows], axis=0, weights=weight[rows]))
+            assert len(np.unique(part_of[part_of == leaf])) == 1
+        sizes = np.bincount(group, weight > 0)
+        assert len(p) == 1 or (sizes < max(least, tree.n_samples.max())).all()
+        assert least > 2 or len(p) == tree.n_leaves

@@ -35,7 +35,7 @@ def choose_logistic(
     """Return the default learner for the data: what is given as it is, and what is ``"auto"`` chosen.
 
     Each scaling is followed along C, in steps of ten for as long as the score of a :class:`Trial` falls.  Chains take
-    what is found for the labels one by one.  Costs some ten fits of five members on at most 2,000 instances and 24
+    what is found for the labels one by one.  Costs some ten fits of five members on at most 2,000 instances and 48
     labels.
     """
     usual = FastLogistic()

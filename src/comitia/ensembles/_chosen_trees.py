@@ -18,7 +18,7 @@ from comitia.learners._tree_pruning import cut_back
 
 _SPLITS = (2, 4, 8, 16, 32)
 _USUAL_SPLIT = 8
-_MEMBERS = 8
+_MEMBERS = 10
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def choose_tree_size(
     """Return when nodes are split and how many features are tried: what is given as it is, and the rest chosen.
 
     A few trees are grown to the end and judged as they would be had they stopped earlier (:func:`cut_back`), with the
-    square root of the features and with twice as many.  The usual values stay unless others beat them by more than a
-    standard error of the paired difference of a :class:`Trial`'s score.
+    square root of the features and with twice as many.  The usual values stay unless others beat them by more than two
+    standard errors of the paired difference of a :class:`Trial`'s score.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ class EMODTClassifier(BootstrapEnsemble):
         Fewest instances in a node that is split.  With two, leaves are pure, and what a tree votes for depends on the
         loss no more; a few leave it something to decide, and unlike a limit on leaves still let rare labels be split
         off.  ``"auto"`` is 8, or 2, 4, 16 or 32 where a few trees, cut back to it, do better out of bag: by the Brier
-        score that a whole forest would have, and by more than a standard error.  With fewer than 20 distinct instances,
-        or if all labels are constant, nothing is chosen.  Where ``min_samples_leaf`` is given, it is 2.
+        score that a whole forest would have, and by more than two standard errors.  With fewer than 20 distinct
+        instances, or if all labels are constant, nothing is chosen.  Where ``min_samples_leaf`` is given, it is 2.
     max_depth : int or None, default=None
         Most questions on the way to a leaf; None sets no limit.
     min_impurity_decrease : float, default=0

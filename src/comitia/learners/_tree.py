@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from scipy import sparse
 from comitia._arrays import check_count, check_form
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads, on_cluster
-from comitia._threads import over_slices
 from comitia.learners._tree_codes import FeatureCodes, encode, thresholds
 from comitia.learners._tree_export import export_graphviz, export_text
 from comitia.learners._tree_growth import Limits, SparseLabels, grow
@@ -26,7 +25,7 @@ from comitia.learners._tree_input import (
     check_sparse_labels,
     weight_columns,
 )
-from comitia.learners._tree_leaves import LeafCounts, add_proportions, count_in_leaves, walk
+from comitia.learners._tree_leaves import LeafCounts, add_proportions, count_in_leaves, over_blocks, walk
 
 __all__ = [
     "LeafCounts",
@@ -46,9 +45,6 @@ _PER_NODE = {
     "weight": np.float64,
     "n_samples": np.int32,
 }
-_ROWS_AT_ONCE = 8192
-_CELLS_AT_ONCE = 2**22
-"""Most instances that a tree sees before the next one does, and most numbers that they may have as a dense array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,7 +316,7 @@ def apply_trees(trees: Sequence[MultiObjectiveTree], X: ArrayLike | sparse.sparr
         for tree, its_leaves in zip(trees, leaves, strict=True):
             walk(x, tree.feature, tree.threshold, tree.right, tree.missing_left, its_leaves[rows])
 
-    _over_blocks(walk_rows, n, d)
+    over_blocks(walk_rows, n, d)
     return leaves
 
 
@@ -346,7 +342,7 @@ def mean_marginals(trees: Sequence[MultiObjectiveTree], leaves: NDArray[np.integ
             add_proportions(its_leaves[rows], table.starts, table.indices, table.counts, weight, mean[rows])
         mean[rows] /= len(trees)
 
-    _over_blocks(average_rows, *mean.shape)
+    over_blocks(average_rows, *mean.shape)
     return mean
 
 
@@ -396,14 +392,3 @@ def _check_trees(trees: Sequence[MultiObjectiveTree]) -> None:
         raise ComitiaError("at least one tree is needed; got none.")
     if len({(tree.n_features, tree.n_labels) for tree in trees}) > 1:
         raise ComitiaError("the trees were grown on different numbers of features or labels.")
-
-
-def _over_blocks(work: Callable[[slice], None], n: int, width: int) -> None:
-    """Call ``work``, in threads, on slices of n rows of the given width that are not too large together."""
-    most = max(1, min(_ROWS_AT_ONCE, _CELLS_AT_ONCE // width))
-
-    def in_blocks(rows: slice) -> None:
-        for start in range(rows.start, rows.stop, most):
-            work(slice(start, min(start + most, rows.stop)))
-
-    over_slices(in_blocks, n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,11 @@ from numpy.typing import NDArray
 from comitia._arrays import check_form
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
+from comitia._threads import over_slices
+
+_ROWS_AT_ONCE = 8192
+_CELLS_AT_ONCE = 2**22
+"""Most instances that a tree sees before the next one does, and most numbers that they may have as a dense array."""
 
 _ROUNDING = 1e-6
 """Share by which two sums of the same weights, in different orders, may differ."""
@@ -63,6 +69,17 @@ class LeafCounts:
         sums = np.bincount(np.repeat(np.arange(len(leaf_weight)), np.diff(self.starts)), self.counts, len(leaf_weight))
         if not (np.abs(sums - leaf_weight) <= _ROUNDING * leaf_weight).all():
             raise ComitiaError("the counts of labelsets must sum to the weight of their leaf.")
+
+
+def over_blocks(work: Callable[[slice], None], n: int, width: int) -> None:
+    """Call ``work``, in threads, on slices of n rows of the given width that are not too large together."""
+    most = max(1, min(_ROWS_AT_ONCE, _CELLS_AT_ONCE // width))
+
+    def in_blocks(rows: slice) -> None:
+        for start in range(rows.start, rows.stop, most):
+            work(slice(start, min(start + most, rows.stop)))
+
+    over_slices(in_blocks, n)
 
 
 @njit(cache=True, nogil=True)
