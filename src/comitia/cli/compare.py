@@ -9,7 +9,7 @@ from typing import Any
 from rich.markup import escape
 
 import comitia
-from comitia._compare import Compared, comparison
+from comitia._compare import ENSEMBLE_NAMES, Compared, comparison
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
@@ -69,7 +69,7 @@ def compare(
     text: Text = None,
     numbers: Numbers = None,
     missing_values: MissingValues = None,
-    ensembles: Ensembles = "emodt,ecc,ebr",
+    ensembles: Ensembles = ",".join(ENSEMBLE_NAMES),
     losses: Losses = "hamming,subset01,f1",
     aggregations: Aggregations = "all",
     pools: Pools = "mean",

@@ -34,7 +34,19 @@ from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.ensembles._trees import EMODTClassifier
 from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
 from comitia.losses import Constraints, Hamming, Loss
-from comitia.relevance import Independent, LabelSets, Observed, Pool, Reading, Relevance, Seen, mean, mixture
+from comitia.relevance import (
+    Independent,
+    LabelSets,
+    Marginals,
+    Observed,
+    Pool,
+    Reading,
+    Relevance,
+    Seen,
+    get_pool,
+    mean,
+    mixture,
+)
 
 
 @documented
@@ -172,10 +184,13 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 fitted.append(self._prepared(ensemble, seed).fit(X, targets.Y, sample_weight=given))
             self._remember(targets, weight)
             self.members_ = EnsembleCrew(tuple(fitted))
+            # What ensembles believe together is asked for twice: for their weights, and for the decisions.
+            self._heard: dict[Any, list[Relevance]] = {}
             self._weigh([name for name, _ in named], X, targets.Y, weight)
             if hasattr(self, "_oob"):
                 del self._oob
             self._oob = OutOfBag.of(self, X, targets.Y, weight, self.oob_mask_)
+            del self._heard
 
     def _prepared(self, ensemble: Any, seed: int) -> Any:
         """Return a clone that is fitted on the draws of all others, and that judges what it has not seen."""
@@ -226,13 +241,12 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
     def _labelset_likelihood(self, X: Any, rows: IntArray, Y: LabelArray, weight: FloatArray) -> FloatArray:
         """Return what each ensemble gave, out of bag, to the labelset that an instance has, (E, rows)."""
+        found = np.ones((len(self.members_), len(rows)))
+        if len(self.observed_.table) == 1:
+            return found
         known = self.observed_.leaving_out(Y[rows], weight[rows])
-        found = np.zeros((len(self.members_), len(rows)))
-        assert known.own is not None
-        # An instance whose labelset nobody else has tells nothing of the weights; nor does one labelset for all.
-        told = np.flatnonzero((known.counts[known.own] > weight[rows]) & (len(known.counts) > 1))
-        for start in range(0, len(told), step := self._chunk()):
-            part = told[start : start + step]
+        for start in range(0, len(rows), step := self._chunk()):
+            part = slice(start, start + step)
             for at, belief in enumerate(self._not_seen(X, rows[part], known.take(part), joint=True)):
                 read = Seen()(belief)
                 assert isinstance(read, LabelSets)
@@ -282,11 +296,21 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
     def _not_seen(self, X: Any, rows: IntArray, observed: Observed, joint: bool) -> list[Relevance]:
         """What each ensemble believes about instances, as far as its members have not seen them."""
-        some = _safe_indexing(X, rows)
-        return [
-            believed_together(ensemble, some, Asked(joint, observed, self.n_jobs), ensemble.oob_mask_[:, rows])
-            for ensemble in self.members_.ensembles
-        ]
+        key = (int(rows[0]), len(rows), joint)
+        heard: dict[Any, list[Relevance]] = self.__dict__.get("_heard", {})
+        if key in heard:
+            return heard[key]
+        some, asked = _safe_indexing(X, rows), Asked(joint, observed, self.n_jobs)
+        beliefs: list[Relevance] = []
+        for ensemble in self.members_.ensembles:
+            if get_pool(ensemble.pool) is mean and not (joint and ensemble.supports_joint):
+                # It has said that already, when it judged itself.
+                beliefs.append(Marginals.unchecked(p=ensemble.oob_proba_[rows], observed=observed))
+            else:
+                beliefs.append(believed_together(ensemble, some, asked, ensemble.oob_mask_[:, rows]))
+        if sum(n for _, n, _ in heard) + len(rows) <= _HEARD:
+            heard[key] = beliefs
+        return beliefs
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
@@ -314,6 +338,8 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         return tags
 
 
+# Instances whose pooled beliefs are kept during a fit.
+_HEARD = 8192
 # Sparse features beyond which trees are left out, labels beyond which chains are, and members of a bagged classifier.
 _WIDE = 5000
 _MANY_LABELS = 200
