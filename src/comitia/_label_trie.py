@@ -239,8 +239,9 @@ def appended(columns: Any, data: Any, filled: int, more_columns: Any, more: Any,
     if filled + kept > len(columns):
         room = max(2 * len(columns), filled + kept)
         longer_columns, longer = np.empty(room, np.int32), np.empty(room)
-        longer_columns[:filled], longer[:filled] = columns[:filled], data[:filled]
+        for e in range(filled):  # slices would be checked, and the check costs two seconds to compile
+            longer_columns[e], longer[e] = columns[e], data[e]
         columns, data = longer_columns, longer
-    columns[filled : filled + kept] = more_columns[:kept]
-    data[filled : filled + kept] = more[:kept]
+    for e in range(kept):
+        columns[filled + e], data[filled + e] = more_columns[e], more[e]
     return columns, data

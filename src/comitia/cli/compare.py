@@ -55,6 +55,7 @@ from comitia.report._vocabulary import title
 from comitia.report._words import listed
 
 _RUNS = Path("comitia-runs")
+_ENSEMBLES = ",".join(ENSEMBLE_NAMES)
 
 
 def compare(
@@ -69,7 +70,7 @@ def compare(
     text: Text = None,
     numbers: Numbers = None,
     missing_values: MissingValues = None,
-    ensembles: Ensembles = ",".join(ENSEMBLE_NAMES),
+    ensembles: Ensembles = _ENSEMBLES,
     losses: Losses = "hamming,subset01,f1",
     aggregations: Aggregations = "all",
     pools: Pools = "mean",

@@ -20,12 +20,13 @@ def fingerprints(X: Any, Y: LabelArray) -> NDArray[np.uint64] | None:
     """
     X = _numbers(X)
     labels = pack(Y)
-    prints = np.empty((len(Y), 2), np.uint64)
+    prints = np.zeros((len(Y), 2), np.uint64)
+    _add_dense(labels, -1, -1, prints)
     if issparse(X):
         rows = csr_array(X, dtype=np.float64)
-        _sparse_fingerprints(rows.indptr, rows.indices, rows.data.view(np.uint64), labels, prints)
+        _add_sparse(rows.indptr, rows.indices, rows.data.view(np.uint64), prints)
     elif isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.ndim == 2:
-        _dense_fingerprints(np.array(X, dtype=np.float64, order="C").view(np.uint64), labels, prints)
+        _add_dense(np.array(X, dtype=np.float64, order="C").view(np.uint64), 0, 1, prints)
     else:
         return None
     return prints
@@ -49,32 +50,22 @@ def _numbers(X: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _dense_fingerprints(words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]) -> None:
+def _add_dense(words: NDArray[Any], first: int, step: int, prints: NDArray[Any]) -> None:
+    """Add the words (n, W) of each instance, at the places first, first + step and so on."""
     for i in range(len(words)):
-        _start(labels[i], prints[i])
         for k in range(words.shape[1]):
-            _add(k, words[i, k], prints[i])
+            _add(first + step * k, words[i, k], prints, i)
 
 
 @njit(cache=True, nogil=True)
-def _sparse_fingerprints(
-    indptr: NDArray[Any], indices: NDArray[Any], words: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]
-) -> None:
+def _add_sparse(indptr: NDArray[Any], indices: NDArray[Any], words: NDArray[Any], prints: NDArray[Any]) -> None:
     for i in range(len(prints)):
-        _start(labels[i], prints[i])
         for e in range(indptr[i], indptr[i + 1]):
-            _add(indices[e], words[e], prints[i])
+            _add(indices[e], words[e], prints, i)
 
 
 @njit(cache=True, nogil=True)
-def _start(labels: NDArray[Any], prints: NDArray[Any]) -> None:
-    prints[:] = 0
-    for w in range(len(labels)):
-        _add(-1 - w, labels[w], prints)
-
-
-@njit(cache=True, nogil=True)
-def _add(place: int, word: Any, prints: NDArray[Any]) -> None:
+def _add(place: int, word: Any, prints: NDArray[Any], i: int) -> None:
     """Add a word at its place to a fingerprint; a zero, of either sign, adds nothing."""
     if word << np.uint64(1) == 0:
         return
@@ -85,5 +76,5 @@ def _add(place: int, word: Any, prints: NDArray[Any]) -> None:
         x ^= x >> np.uint64(27)
         x *= np.uint64(0x94D049BB133111EB)
         x ^= x >> np.uint64(31)
-        prints[half] += x
+        prints[i, half] += x
         x += np.uint64(0x243F6A8885A308D3)

@@ -359,10 +359,10 @@ def _grow_tree(
     limits: Limits,
     seed: int,
 ) -> MultiObjectiveTree:
-    grown = grow(features, labels, weight, limits, np.uint64(seed))
+    grown = grow(features, labels, weight, limits, seed)
 
     def count(starts: NDArray[np.int64], indices: NDArray[np.int32], n_columns: int) -> LeafCounts:
-        return LeafCounts(*count_in_leaves(grown.rows, grown.bounds, starts, indices, n_columns, weight))
+        return count_in_leaves(grown.rows, grown.bounds, starts, indices, n_columns, weight)
 
     n_labelsets = 0 if labelsets is None else int(labelsets.max()) + 1
     return MultiObjectiveTree(

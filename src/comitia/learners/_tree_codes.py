@@ -73,7 +73,8 @@ def encode(X: Any, *, dense_codes: int = DENSE_CODES) -> FeatureCodes:
     def encode_features(features: slice) -> None:
         for f in range(features.start, features.stop):
             column = _entries(columns, f) if listed else _column(columns, f)
-            ranks, values[f], common[f] = _rank(column, n - len(column))
+            ranks, distinct, common[f] = _rank(column, n - len(column))
+            values[f] = distinct.copy()
             codes[starts[f] : starts[f + 1]] = ranks[: len(column)]
             implicit[f] = ranks[-1]
             n_values[f] = len(values[f])
@@ -118,8 +119,11 @@ def _rank(column, n_zeros):  # type: ignore[no-untyped-def]
     most frequent rank.
     """
     n = len(column)
-    x = np.zeros(n + (n_zeros > 0))
-    x[:n] = column + 0.0  # there is one zero only, not a negative one as well
+    x = np.empty(n + (n_zeros > 0))
+    if n_zeros > 0:
+        x[n] = 0.0
+    for i in range(n):
+        x[i] = column[i] + 0.0  # there is one zero only, not a negative one as well
     order = _argsort(x)
     ranks = np.empty(len(x), np.int64)
     values = np.empty(len(x))
@@ -138,28 +142,30 @@ def _rank(column, n_zeros):  # type: ignore[no-untyped-def]
         if count > most:
             most = count
             common = n_values - 1
-    return ranks, values[:n_values].copy(), common
+    return ranks, values[:n_values], common
 
 
 @njit(cache=True, nogil=True)
 def _argsort(x):  # type: ignore[no-untyped-def]
     """Sort by the digits of the bits of the numbers, the last digit first; NaNs come last."""
     n = len(x)
-    keys = x.view(np.uint64).copy()
+    bits = x.view(np.uint64)
+    keys, other_keys = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    order, other_order = np.empty(n, np.uint32), np.empty(n, np.uint32)
     for i in range(n):
+        keys[i], order[i] = bits[i], i
         if np.isnan(x[i]):
             keys[i] = ~np.uint64(0)
         elif keys[i] >> np.uint64(63):
             keys[i] = ~keys[i]
         else:
             keys[i] |= np.uint64(2**63)
-    order = np.arange(n).astype(np.uint32)
-    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
     first = np.empty(2**_DIGIT, np.uint32)
     mask = np.uint64(2**_DIGIT - 1)
     for position in range(0, 64, _DIGIT):
         shift = np.uint64(position)
-        first[:] = 0
+        for digit in range(len(first)):
+            first[digit] = 0
         for i in range(n):
             first[(keys[i] >> shift) & mask] += 1
         if n == 0 or first[(keys[0] >> shift) & mask] == n:

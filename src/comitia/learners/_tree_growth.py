@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comitia._compiled import njit
-from comitia.learners._tree_codes import gather, gather_listed, set_absent_aside
+from comitia.learners._tree_codes import FeatureCodes, gather, gather_listed, set_absent_aside
 from comitia.learners._tree_split import (
     FEW,
     LARGE_NODE,
@@ -77,38 +77,74 @@ class Grown(NamedTuple):
     """``rows[bounds[l] : bounds[l + 1]]`` are the instances of leaf l."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-untyped-def]
-    """Grow a tree on the instances that have a positive weight; see :class:`Grown` for what it returns."""
+def grow(
+    features: FeatureCodes, labels: SparseLabels, sample_weight: NDArray[np.float64], limits: Limits, seed: int
+) -> Grown:
+    """Grow a tree on the instances that have a positive weight; costs O(labels of the instances) a feature tried."""
     rows = np.flatnonzero(sample_weight > 0).astype(np.uint32)
     tree = _new_tree(rows, limits.min_samples_leaf)
-    node = new_node(rows, labels)
     place = np.full(len(sample_weight), -1, np.int64)
     place[rows] = np.arange(len(rows))
     undrawn = np.arange(len(features.n_values))
-    state = np.array([seed], np.uint64)
-    total_weight = sample_weight[rows].sum()
+    # None rather than False: what a tree does not need is not compiled for it.
+    n_nodes, n_leaves = _grow(
+        features, labels, sample_weight, limits, np.array([seed], np.uint64), tree, new_node(rows, labels),
+        place, undrawn, np.zeros(len(undrawn), np.bool_), features.listed or None, limits.random_cuts or None,
+    )  # fmt: skip
+    return _trimmed(tree, n_nodes, n_leaves)
+
+
+def _new_tree(rows: NDArray[np.uint32], min_samples_leaf: int) -> Grown:
+    n = 2 * max(1, len(rows) // min_samples_leaf) - 1
+    return Grown(
+        feature=np.full(n, LEAF, np.int32),
+        right=np.empty(n, np.int32),
+        low=np.full(n, -1, np.int32),
+        high=np.full(n, -1, np.int32),
+        missing_left=np.zeros(n, np.bool_),
+        impurity=np.empty(n),
+        weight=np.empty(n),
+        n_samples=np.empty(n, np.int32),
+        rows=rows,
+        bounds=np.zeros(n + 1, np.int64),
+    )
+
+
+def _trimmed(tree: Grown, n_nodes: int, n_leaves: int) -> Grown:
+    of_nodes = {name: getattr(tree, name)[:n_nodes].copy() for name in tree._fields[:-2]}
+    return tree._replace(**of_nodes, bounds=tree.bounds[: n_leaves + 1].copy())
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _grow(  # type: ignore[no-untyped-def]
+    features, labels, sample_weight, limits, state, tree, node, place, undrawn, mark, listed, random_cuts
+):
+    rows = tree.rows
+    total_weight = 0.0
+    for i in range(len(rows)):
+        total_weight += sample_weight[rows[i]]
     scale = 2.0 / labels.n_labels
-    mark = np.zeros(len(undrawn), np.bool_)
 
     # Nodes to visit: first row, end of the rows, depth, number of constant features, parent of a right child.
     stack = np.empty((len(tree.feature) + 1, 5), np.int64)
-    _push(stack, 0, 0, len(rows), 0, 0, -1)
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, len(rows), 0, 0, -1
     n_waiting, n_nodes, n_leaves = 1, 0, 0
     while n_waiting:
         n_waiting -= 1
-        start, end, depth, n_constant, parent = _pop(stack, n_waiting)
+        start, end, depth = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
+        n_constant, parent = stack[n_waiting, 3], stack[n_waiting, 4]
         this, n_nodes = n_nodes, n_nodes + 1
         if parent >= 0:
             tree.right[parent] = this
         n = end - start
         here = rows[start:end]
-        if limits.random_cuts and n > labels.n_labels:
+        if random_cuts is None:
+            totals = _enter(node, here, labels, sample_weight)
+            _sum_overlaps(node.starts, node.labels, node.totals, node.weight, n, node.overlap)
+        elif n > labels.n_labels:
             totals = _enter_all(node, here, labels, sample_weight)
         else:
             totals = _enter(node, here, labels, sample_weight)
-        if not limits.random_cuts:
-            _sum_overlaps(node, n)
         tree.n_samples[this] = n
         tree.weight[this] = totals.weight
         spread = max(0.0, totals.label_weight - totals.squares / totals.weight)
@@ -117,7 +153,19 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
         best, f, cut, missing_left = -1.0, LEAF, 0, False
         if not totals.pure and n >= limits.min_samples_split and depth < limits.max_depth:
             best, f, cut, missing_left, n_constant = _search(
-                features, here, start, place, node, totals, limits, undrawn, n_constant, mark, state
+                features,
+                here,
+                start,
+                place,
+                node,
+                totals,
+                limits,
+                undrawn,
+                n_constant,
+                mark,
+                state,
+                listed,
+                random_cuts,
             )
         decrease = scale * (best - totals.squares / totals.weight) / total_weight
         if f == LEAF or decrease + 1e-15 < limits.min_impurity_decrease:
@@ -128,61 +176,21 @@ def grow(features, labels, sample_weight, limits, seed):  # type: ignore[no-unty
         n_left, tree.low[this], tree.high[this], seen = _partition(
             here, node.chosen, cut, features.n_values[f], node.swap
         )
-        if features.listed:
+        if listed is not None:
             for i in range(start, end):
                 place[rows[i]] = i
-        if limits.random_cuts and tree.high[this] >= 0:
+        if random_cuts is not None and tree.high[this] >= 0:
             tree.low[this], tree.high[this] = cut, cut + 1
         tree.feature[this] = f
         tree.missing_left[this] = missing_left if seen else n_left > n - n_left
-        _push(stack, n_waiting, start + n_left, end, depth + 1, n_constant, this)
-        _push(stack, n_waiting + 1, start, start + n_left, depth + 1, n_constant, -1)
+        for child in range(2):
+            at = n_waiting + child
+            stack[at, 0] = start if child else start + n_left
+            stack[at, 1] = start + n_left if child else end
+            stack[at, 2], stack[at, 3] = depth + 1, n_constant
+            stack[at, 4] = -1 if child else this
         n_waiting += 2
-    return _trimmed(tree, n_nodes, n_leaves)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _new_tree(rows, min_samples_leaf):  # type: ignore[no-untyped-def]
-    n = 2 * max(1, len(rows) // min_samples_leaf) - 1
-    return Grown(
-        np.full(n, LEAF, np.int32),
-        np.empty(n, np.int32),
-        np.full(n, -1, np.int32),
-        np.full(n, -1, np.int32),
-        np.zeros(n, np.bool_),
-        np.empty(n),
-        np.empty(n),
-        np.empty(n, np.int32),
-        rows,
-        np.zeros(n + 1, np.int64),
-    )
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _trimmed(tree, n_nodes, n_leaves):  # type: ignore[no-untyped-def]
-    return Grown(
-        tree.feature[:n_nodes].copy(),
-        tree.right[:n_nodes].copy(),
-        tree.low[:n_nodes].copy(),
-        tree.high[:n_nodes].copy(),
-        tree.missing_left[:n_nodes].copy(),
-        tree.impurity[:n_nodes].copy(),
-        tree.weight[:n_nodes].copy(),
-        tree.n_samples[:n_nodes].copy(),
-        tree.rows,
-        tree.bounds[: n_leaves + 1].copy(),
-    )
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _push(stack, at, start, end, depth, n_constant, parent):  # type: ignore[no-untyped-def]
-    stack[at, 0], stack[at, 1], stack[at, 2] = start, end, depth
-    stack[at, 3], stack[at, 4] = n_constant, parent
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _pop(stack, at):  # type: ignore[no-untyped-def]
-    return stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3], stack[at, 4]
+    return n_nodes, n_leaves
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -248,17 +256,17 @@ def _enter_all(node, rows, labels, sample_weight):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sum_overlaps(node, n):  # type: ignore[no-untyped-def]
+def _sum_overlaps(starts, labels, totals, weights, n, overlaps):  # type: ignore[no-untyped-def]
     for i in range(n):
         overlap = 0.0
-        for t in range(node.starts[i], node.starts[i + 1]):
-            overlap += node.totals[node.labels[t]]
-        node.overlap[i] = node.weight[i] * overlap
+        for t in range(starts[i], starts[i + 1]):
+            overlap += totals[labels[t]]
+        overlaps[i] = weights[i] * overlap
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _search(  # type: ignore[no-untyped-def]
-    features, rows, start, place, node, totals, limits, undrawn, n_constant, mark, state
+    features, rows, start, place, node, totals, limits, undrawn, n_constant, mark, state, listed, random_cuts
 ):
     """Draw features until ``max_features`` that vary in the node were tried and one of them can be cut.
 
@@ -267,7 +275,7 @@ def _search(  # type: ignore[no-untyped-def]
     n = len(rows)
     best, best_feature, cut, missing_left = -1.0, LEAF, 0, False
     n_undrawn, n_tried = len(undrawn), 0
-    if features.listed:
+    if listed is not None:
         n_constant = set_absent_aside(features, rows, undrawn, n_constant, mark)
     while (
         n_undrawn > n_constant
@@ -276,12 +284,12 @@ def _search(  # type: ignore[no-untyped-def]
     ):
         j = n_constant + np.int64(_random(state) % np.uint64(n_undrawn - n_constant))
         f = undrawn[j]
-        if features.listed:
+        if listed is not None:
             lowest, highest = gather_listed(features, f, rows, start, place, node.code)
         elif n > LARGE_NODE:
-            lowest, highest = gather(features.codes, features.starts[f], 1, rows, node.code)
+            lowest, highest = gather(features.codes, features.starts[f], np.int64(1), rows, node.code)
         else:
-            lowest, highest = gather(features.by_row, f, len(undrawn), rows, node.code)
+            lowest, highest = gather(features.by_row, f, np.int64(len(undrawn)), rows, node.code)
         if lowest == highest:
             undrawn[j], undrawn[n_constant] = undrawn[n_constant], f
             n_constant += 1
@@ -290,7 +298,26 @@ def _search(  # type: ignore[no-untyped-def]
             n_tried += 1
             undrawn[j], undrawn[n_undrawn] = undrawn[n_undrawn], f
             missing, common = features.n_values[f], features.common[f]
-            if limits.random_cuts:
+            if random_cuts is None:
+                for way in range(4 if highest == missing else 2):
+                    m, origin, shift, highest_key = list_instances(
+                        node.code, node.pairs, n, lowest, highest, missing, common, way
+                    )
+                    if m <= FEW:
+                        sort_few(node.pairs, node.swap, m)
+                    else:
+                        sort_many(node.pairs, node.swap, node.digits, m, highest_key)
+                    score, last = sweep(
+                        node.pairs, node.weight, node.overlap, node.starts, node.labels, node.moved,
+                        totals.n_labels, totals.squares, totals.weight, m, n, limits.min_samples_leaf, best,
+                    )  # fmt: skip
+                    if score > best:
+                        best, best_feature, missing_left = score, f, way >= 2
+                        step = (last + 1) << shift
+                        cut = origin - step if way % 2 else origin + step - 1
+                        for i in range(n):
+                            node.chosen[i] = node.code[i]
+            else:
                 score, its_cut, first = cut_at_random(
                     node, n, lowest, highest, missing, _random(state), totals, limits.min_samples_leaf, best
                 )
@@ -299,20 +326,6 @@ def _search(  # type: ignore[no-untyped-def]
                     for i in range(n):
                         code = node.code[i]
                         node.chosen[i] = missing if code == MISSING_FIRST and not first else code
-                continue
-            for way in range(4 if highest == missing else 2):
-                m, origin, shift, highest_key = list_instances(node, n, lowest, highest, missing, common, way)
-                if m <= FEW:
-                    sort_few(node.pairs, node.swap, m)
-                else:
-                    sort_many(node.pairs, node.swap, node.digits, m, highest_key)
-                score, last = sweep(node, m, n, totals, limits.min_samples_leaf, best)
-                if score > best:
-                    best, best_feature, missing_left = score, f, way >= 2
-                    step = (last + 1) << shift
-                    cut = origin - step if way % 2 else origin + step - 1
-                    for i in range(n):
-                        node.chosen[i] = node.code[i]
     return best, best_feature, cut, missing_left, n_constant
 
 

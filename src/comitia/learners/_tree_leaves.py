@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,32 +83,62 @@ def over_blocks(work: Callable[[slice], None], n: int, width: int) -> None:
     over_slices(in_blocks, n)
 
 
-@njit(cache=True, nogil=True)
-def count_in_leaves(rows, bounds, starts, indices, n_columns, sample_weight):  # type: ignore[no-untyped-def]
+def count_in_leaves(
+    rows: Any, bounds: Any, starts: Any, indices: Any, n_columns: int, sample_weight: Any
+) -> LeafCounts:
     """Sum the weights of the columns that ``rows[bounds[l] : bounds[l + 1]]`` have, for every leaf l."""
-    n_leaves = len(bounds) - 1
-    most = 0
-    for row in rows:
-        most += starts[row + 1] - starts[row]
-    leaf_starts = np.zeros(n_leaves + 1, np.int64)
-    leaf_indices = np.empty(most, np.int32)
-    leaf_counts = np.empty(most)
-    sums = np.zeros(n_columns)
-    for leaf in range(n_leaves):
-        first = filled = leaf_starts[leaf]
-        for row in rows[bounds[leaf] : bounds[leaf + 1]]:
+    most = int((starts[rows + 1] - starts[rows]).sum())
+    found, counts = np.empty(most, np.int32), np.empty(most)
+    leaf_starts = np.zeros(len(bounds), np.int64)
+    _count(rows, bounds, starts, indices, sample_weight, np.zeros(n_columns), leaf_starts, found, counts)
+    m = leaf_starts[-1]
+    ascending, in_order = np.empty(m, np.int32), np.empty(m)
+    _put_in_order(leaf_starts, found[:m], counts[:m], np.zeros(n_columns + 1, np.int64), ascending, in_order)
+    return LeafCounts(leaf_starts, ascending, in_order)
+
+
+@njit(cache=True, nogil=True)
+def _count(rows, bounds, starts, indices, sample_weight, sums, leaf_starts, found, counts):  # type: ignore[no-untyped-def]
+    """Fill in the columns of each leaf, in the order in which they are met, and their weights; ``sums`` holds zeros."""
+    filled = 0
+    for leaf in range(len(bounds) - 1):
+        first = filled
+        for r in range(bounds[leaf], bounds[leaf + 1]):
+            row = rows[r]
             for t in range(starts[row], starts[row + 1]):
                 k = indices[t]
                 if sums[k] == 0.0:
-                    leaf_indices[filled] = k
+                    found[filled] = k
                     filled += 1
                 sums[k] += sample_weight[row]
-        leaf_indices[first:filled].sort()
         for t in range(first, filled):
-            leaf_counts[t] = sums[leaf_indices[t]]
-            sums[leaf_indices[t]] = 0.0
+            counts[t] = sums[found[t]]
+            sums[found[t]] = 0.0
         leaf_starts[leaf + 1] = filled
-    return leaf_starts, leaf_indices[:filled].copy(), leaf_counts[:filled].copy()
+
+
+@njit(cache=True, nogil=True)
+def _put_in_order(starts, indices, counts, firsts, ascending, in_order):  # type: ignore[no-untyped-def]
+    """Sort the entries of each leaf by their columns: all entries by columns, and then again by leaves."""
+    m = len(indices)
+    for t in range(m):
+        firsts[indices[t] + 1] += 1
+    for k in range(len(firsts) - 1):
+        firsts[k + 1] += firsts[k]
+    by_column, leaf_of = np.empty(m, np.int64), np.empty(m, np.int64)
+    for leaf in range(len(starts) - 1):
+        for t in range(starts[leaf], starts[leaf + 1]):
+            k = indices[t]
+            by_column[firsts[k]] = t
+            leaf_of[t] = leaf
+            firsts[k] += 1
+    following = starts.copy()
+    for r in range(m):
+        t = by_column[r]
+        at = following[leaf_of[t]]
+        ascending[at] = indices[t]
+        in_order[at] = counts[t]
+        following[leaf_of[t]] = at + 1
 
 
 @njit(cache=True, nogil=True)

@@ -60,12 +60,10 @@ class Node(NamedTuple):
     """Instances and the keys they are sorted by, and room for sorting."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def new_node(rows, labels):  # type: ignore[no-untyped-def]
+def new_node(rows: Any, labels: Any) -> Node:
     """Make room for the instances ``rows``."""
-    n, n_labels, n_entries = len(rows), labels.n_labels, 0
-    for row in rows:
-        n_entries += labels.starts[row + 1] - labels.starts[row]
+    n, n_labels = len(rows), labels.n_labels
+    n_entries = int((labels.starts[rows + 1] - labels.starts[rows]).sum())
     return Node(
         np.empty(n + 1, np.uint64),
         np.empty(n_entries, np.uint32),
@@ -84,8 +82,8 @@ def new_node(rows, labels):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def list_instances(node, n, lowest, highest, missing, common, way):  # type: ignore[no-untyped-def]
-    """List in ``node.pairs`` the instances that a sweep moves, with the keys that put them in order.
+def list_instances(codes, pairs, n, lowest, highest, missing, common, way):  # type: ignore[no-untyped-def]
+    """List in ``pairs`` the instances that a sweep moves, with the keys that put them in order.
 
     There are four ways to sweep: upwards over the codes below the common one (0), downwards over those above it (1),
     where missing values are larger than all others, and the same (2, 3) where they are smaller.  The instances with
@@ -104,8 +102,8 @@ def list_instances(node, n, lowest, highest, missing, common, way):  # type: ign
         lowest = np.int64(MISSING_FIRST)
         highest = np.int64(missing - 1)
         for i in range(n):
-            if node.code[i] == missing:
-                node.code[i] = MISSING_FIRST
+            if codes[i] == missing:
+                codes[i] = MISSING_FIRST
     upwards = way % 2 == 0
     span = common - 1 - lowest if upwards else highest - max(common + 1, lowest)
     shift = 0
@@ -114,40 +112,42 @@ def list_instances(node, n, lowest, highest, missing, common, way):  # type: ign
     m = 0
     if upwards and span >= 0:
         for i in range(n):
-            node.pairs[m] = ((node.code[i] - lowest) >> shift) << 32 | i
-            m += node.code[i] < common
+            pairs[m] = ((codes[i] - lowest) >> shift) << 32 | i
+            m += codes[i] < common
     if not upwards and span >= 0:
         for i in range(n):
-            node.pairs[m] = ((highest - node.code[i]) >> shift) << 32 | i
-            m += node.code[i] > common
+            pairs[m] = ((highest - codes[i]) >> shift) << 32 | i
+            m += codes[i] > common
     return m, lowest if upwards else highest, shift, span >> shift
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep(node, m, n, totals, min_leaf, best):  # type: ignore[no-untyped-def]
-    """Move the first m of ``node.pairs`` one by one; return the best score and the last key moved for it."""
-    for k in range(totals.n_labels):
-        node.moved[k] = 0.0
+def sweep(  # type: ignore[no-untyped-def]
+    pairs, weights, overlaps, starts, labels, moved, n_labels, squares, total, m, n, min_leaf, best
+):
+    """Move the first m of ``pairs`` one by one; return the best score and the last key moved for it."""
+    for k in range(n_labels):
+        moved[k] = 0.0
     own, cross, moved_weight = 0.0, 0.0, 0.0
     last = 0
-    next_key = node.pairs[0] >> 32
+    next_key = pairs[0] >> 32
     for r in range(min(m, n - min_leaf)):
-        i = node.pairs[r] & _INDEX
+        i = pairs[r] & _INDEX
         key = next_key
-        v = node.weight[i]
-        for t in range(node.starts[i], node.starts[i + 1]):
-            k = node.labels[t]
-            own += v * (2.0 * node.moved[k] + v)
-            node.moved[k] += v
-        cross += node.overlap[i]
+        v = weights[i]
+        for t in range(starts[i], starts[i + 1]):
+            k = labels[t]
+            own += v * (2.0 * moved[k] + v)
+            moved[k] += v
+        cross += overlaps[i]
         moved_weight += v
         if r + 1 < m:
-            next_key = node.pairs[r + 1] >> 32
+            next_key = pairs[r + 1] >> 32
             if next_key == key:
                 continue
         if r + 1 < min_leaf:
             continue
-        score = own / moved_weight + (totals.squares - 2.0 * cross + own) / (totals.weight - moved_weight)
+        score = own / moved_weight + (squares - 2.0 * cross + own) / (total - moved_weight)
         if score > best:
             best = score
             last = key

@@ -81,8 +81,9 @@ class FLoss(OverlapLoss):
 
     def _best_sizes(self, ascending: FloatArray, sizes: Any) -> None:
         step, stride = _as_small_ratio(self.beta)
+        one_by_one = True if step == 0 else None
         _independent.best_f_sizes(
-            ascending, self.beta**2, step, stride, float(self.zero_division), 0, len(ascending), sizes
+            ascending, self.beta**2, step, stride, one_by_one, float(self.zero_division), 0, len(ascending), sizes
         )
 
     def _best_labels(self, sets: LabelSets, lists: LabelLists, rows: slice, labeling: LabelArray) -> None:

@@ -15,12 +15,15 @@ from comitia._compiled import njit
 NEGLIGIBLE = 1e-24
 
 
+# A number that a loop counts up begins as np.int64(0): a literal is a type of its own to the compiler, and what is
+# called with it would be compiled for both.
 @njit(cache=True, nogil=True)
-def best_f_sizes(ascending, beta2, step, stride, zero_division, start, stop, sizes):
+def best_f_sizes(ascending, beta2, step, stride, one_by_one, zero_division, start, stop, sizes):
     """Find, for instances [start, stop), how many of the most probable labels maximise the expected F-measure.
 
     ``ascending`` holds each instance's probabilities in ascending order.  Where β² = step / stride with small integers
-    the candidates are evaluated together on one grid, otherwise (step = 0) one by one.
+    the candidates are evaluated together on one grid, otherwise one by one.  ``one_by_one`` is None where that is not
+    wanted, so that it is not compiled.
     """
     K = ascending.shape[1]
     p = np.empty(K)
@@ -30,7 +33,7 @@ def best_f_sizes(ascending, beta2, step, stride, zero_division, start, stop, siz
     for x in range(1, len(inverse)):
         inverse[x] = 1.0 / x
     for i in range(start, stop):
-        positive = 0
+        positive = np.int64(0)
         empty = zero_division
         for k in range(K - 1, -1, -1):
             if ascending[i, k] == 0.0:
@@ -46,10 +49,10 @@ def best_f_sizes(ascending, beta2, step, stride, zero_division, start, stop, siz
             sizes[i] = 0
             continue
         rows, left, right = _prefix_counts(p, low, high)
-        if step > 0:
-            size, value = _on_a_grid(p, positive, low, high, rows, left, right, beta2, step, stride, inverse)
-        else:
+        if one_by_one is not None:
             size, value = _one_by_one(p, positive, low, high, rows, left, right, beta2)
+        else:
+            size, value = _on_a_grid(p, positive, low, high, rows, left, right, beta2, step, stride, inverse)
         sizes[i] = 0 if empty >= value else size
 
 
@@ -119,10 +122,10 @@ def _prefix_counts(p, low, high):
     a = np.empty(high + 2)
     b = np.empty(high + 2)
     rows = np.empty((high - low + 1, high + 2))
-    left = np.zeros(high - low + 1, np.int64)
-    right = np.zeros(high - low + 1, np.int64)
+    left = np.empty(high - low + 1, np.int64)
+    right = np.empty(high - low + 1, np.int64)
     a[0] = 1.0
-    first, last = 0, 0
+    first, last = np.int64(0), np.int64(0)
     total = 0.0
     for k in range(1, high + 1):
         total += p[k - 1]
@@ -144,7 +147,7 @@ def _suffix_counts(p, start, stop):
     a = np.empty(stop - start + 2)
     b = np.empty(stop - start + 2)
     a[0] = 1.0
-    first, last = 0, 0
+    first, last = np.int64(0), np.int64(0)
     for k in range(stop - 1, start - 1, -1):
         first, last = add_label(a, first, last, p[k], NEGLIGIBLE, b)
         a, b = b, a
@@ -164,8 +167,10 @@ def _on_a_grid(p, positive, low, high, rows, left, right, beta2, step, stride, i
     for k in range(low, high + 1):
         a_low = min(a_low, stride * k + step * left[k - low])
         a_high = max(a_high, stride * k + step * right[k - low] + step * (high - k))
-    s = np.zeros(a_high - a_low + 1)
-    spare = np.empty_like(s)
+    s = np.empty(a_high - a_low + 1)
+    spare = np.empty(a_high - a_low + 1)
+    for a in range(len(s)):
+        s[a] = 0.0
     for count in range(first, last + 1):
         weight = rest[count]
         quotient = inverse[a_low + step * count :]
@@ -197,7 +202,8 @@ def _one_by_one(p, positive, low, high, rows, left, right, beta2):
     rest, _, first, last = _suffix_counts(p, high, positive)
     a = np.empty(positive + 2)
     b = np.empty(positive + 2)
-    a[: len(rest)] = rest
+    for j in range(len(rest)):
+        a[j] = rest[j]
     best, best_value = 0, -1.0
     for k in range(high, low - 1, -1):
         value = 0.0
@@ -230,7 +236,7 @@ def best_jaccard_sizes(ascending, zero_division, start, stop, sizes):
         prefix[0] = 0.0
         for k in range(K):
             prefix[k + 1] = prefix[k] + p[K - 1 - k]
-        first, last = 0, 0
+        first, last = np.int64(0), np.int64(0)
         a[0] = 1.0
         best, best_value = 0, -1.0
         for k in range(K, 0, -1):
@@ -283,7 +289,7 @@ def expected_overlap(p, h, gain, on_hit, on_miss, zero_division, start, stop, va
     spare = np.empty(K + 2)
     for i in range(start, stop):
         size = 0
-        hit_first, hit_last, miss_first, miss_last = 0, 0, 0, 0
+        hit_first, hit_last, miss_first, miss_last = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
         hit[0] = 1.0
         miss[0] = 1.0
         for k in range(K):
@@ -298,7 +304,7 @@ def expected_overlap(p, h, gain, on_hit, on_miss, zero_division, start, stop, va
             value[i] = zero_division * (miss[0] if miss_first == 0 else 0.0)
             continue
         total = 0.0
-        for j in range(max(hit_first, 1), hit_last + 1):
+        for j in range(max(hit_first, np.int64(1)), hit_last + 1):
             inner = 0.0
             for count in range(miss_first, miss_last + 1):
                 inner += miss[count] / (size + on_hit * j + on_miss * count)

@@ -195,23 +195,29 @@ def _flip(chosen, common, row, k):
 
 
 @njit(cache=True, nogil=True)
+def _copy(source, target):
+    for k in range(len(source)):
+        target[k] = source[k]
+
+
+@njit(cache=True, nogil=True)
 def _best_of_all(has, size, weight, zero_division):
     """Try every subset, in the order of a Gray code: each differs from the last by one label."""
     n_labels, support = has.shape
     chosen = np.zeros(n_labels, np.bool_)
     common = np.zeros(support, np.int64)
     best = chosen.copy()
-    best_value = _expected_jaccard(common, size, weight, 0, zero_division)
-    n_chosen = 0
+    n_chosen = np.int64(0)
+    best_value = _expected_jaccard(common, size, weight, n_chosen, zero_division)
     for code in range(1, 1 << n_labels):
-        k = 0
+        k = np.int64(0)
         while not (code >> k) & 1:
             k += 1
         n_chosen += _flip(chosen, common, has[k], k)
         value = _expected_jaccard(common, size, weight, n_chosen, zero_division)
         if value > best_value * (1.0 + TIE):
             best_value = value
-            best[:] = chosen
+            _copy(chosen, best)
     return best
 
 
@@ -221,19 +227,21 @@ def _best_found(has, size, weight, zero_division, labels):
     chosen = np.zeros(n_labels, np.bool_)
     common = np.zeros(support, np.int64)
     best = chosen.copy()
-    best_value = _expected_jaccard(common, size, weight, 0, zero_division)
+    best_value = _expected_jaccard(common, size, weight, np.int64(0), zero_division)
     marginal = np.zeros(n_labels)
     for k in range(n_labels):
         for e in range(support):
             marginal[k] += weight[e] * has[k, e]
-    order = np.arange(n_labels)
+    order = np.empty(n_labels, np.int64)
+    for k in range(n_labels):
+        order[k] = k
     _sort_by(order, marginal, labels)
     for k in range(n_labels):
         _flip(chosen, common, has[order[k]], order[k])
         value = _expected_jaccard(common, size, weight, k + 1, zero_division)
         if value > best_value * (1.0 + TIE):
             best_value = value
-            best[:] = chosen
+            _copy(chosen, best)
     for candidate in range(support):
         common[:] = 0
         chosen[:] = False
@@ -243,7 +251,7 @@ def _best_found(has, size, weight, zero_division, labels):
         value = _expected_jaccard(common, size, weight, size[candidate], zero_division)
         if value > best_value * (1.0 + TIE):
             best_value = value
-            best[:] = chosen
+            _copy(chosen, best)
     return _climb(has, size, weight, zero_division, best, best_value)
 
 

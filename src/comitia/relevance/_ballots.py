@@ -101,7 +101,7 @@ def check_member_weights(weights: ArrayLike | None, n_members: int, n_instances:
     mass = mass.reshape(n_members, -1)
     if not (np.isfinite(mass).all() and (mass >= 0).all() and _countable(mass.sum(axis=0))):
         raise ComitiaError("weights must be finite, also in sum, not negative, and not all zero for an instance.")
-    return mass
+    return np.ascontiguousarray(mass)
 
 
 def _countable(total: FloatArray) -> bool:

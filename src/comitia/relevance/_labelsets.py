@@ -148,7 +148,7 @@ class LabelSets(Relevance):
         Votes repeat: where instances have the same labelings with the same weights, one decision serves them all.
         """
         fingerprints = np.empty((self.n_instances, 2), np.uint64)
-        total = np.ascontiguousarray(np.broadcast_to(self.total, self.n_instances))
+        total = np.array(np.broadcast_to(self.total, self.n_instances))  # writable: compiled once for all
         weights = self.weights
         _kernels.fingerprint_rows(weights.indptr, weights.indices, weights.data, total, fingerprints)
         place = np.empty(self.n_instances, np.int32)

@@ -142,8 +142,11 @@ def _never_empty(p: Any, start: int, stop: int, q: Any, conditioned: Any) -> Non
             total += p[i, k]
             largest = max(largest, p[i, k])
         if total < _LEAST_TOTAL:  # nothing is believed in: every label alone is as good as any other
-            q[i] = _LEAST_FACTOR / p.shape[1]
-            conditioned[i] = q[i] / -np.expm1(p.shape[1] * np.log1p(-q[i, 0]))
+            least = _LEAST_FACTOR / p.shape[1]
+            some = -np.expm1(p.shape[1] * np.log1p(-least))
+            for k in range(p.shape[1]):
+                q[i, k] = least
+                conditioned[i, k] = least / some
             continue
         c = 1.0 if total > 1.0 else _LEAST_FACTOR / total
         while total > 1.0 and c > _LEAST_FACTOR and largest < 1.0:

@@ -161,7 +161,7 @@ def read_seen(
     U = len(logs)
     lengths = np.empty(n, np.int64)
     room = max(min(n * U, ROOM), 1)
-    columns, data, filled = np.empty(room, np.int32), np.empty(room), 0
+    columns, data, filled = np.empty(room, np.int32), np.empty(room), np.int64(0)
     sets, scores = np.empty((LANES, U + 1), np.int32), np.empty((LANES, U + 1))
     found, best = np.empty(LANES, np.int64), np.empty(LANES)
     odds, rest = np.empty((K, LANES)), np.zeros((K + 1, LANES))
@@ -247,7 +247,8 @@ def _walk_certain(
 ) -> Any:  # fmt: skip
     """Collect the sets that contradict the fewest certain labels; certain labels are counted, the others weighed."""
     prefix, broken = np.zeros(len(p) + 1), np.zeros(len(p) + 1, np.int64)
-    broken[0] = (p >= 1.0).sum()
+    for k in range(len(p)):
+        broken[0] += int(p[k] >= 1.0)
     found, best, fewest = 0, -np.inf, len(p) + 1
     for node in range(len(position)):
         d = depth[node]
