@@ -17,6 +17,7 @@ from comitia.ensembles._logistic import scaled
 from comitia.learners._boosting import BoostedTrees, common_rounds, predict_boosted
 from comitia.learners._chain_joint import chain_joint
 from comitia.learners._chains import ChainFit, predict_chains
+from comitia.learners._few_rows import are_few, chains_for_few, logistic_for_few
 from comitia.learners._logistic import predict_members
 from comitia.learners._tree import MultiObjectiveTree, apply_trees, mean_marginals
 from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance, Shared
@@ -108,7 +109,10 @@ class LogisticCrew:
         return len(self.coef)
 
     def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
-        beliefs = predict_members(X, self.coef, self.intercept, n_jobs=asked.n_jobs)
+        if are_few(X):
+            beliefs = iter(logistic_for_few(X, self.coef, self.intercept))
+        else:
+            beliefs = predict_members(X, self.coef, self.intercept, n_jobs=asked.n_jobs)
         return (Marginals.unchecked(p=p, observed=asked.observed) for p in beliefs)
 
     def repeated(self, times: int) -> LogisticCrew:
@@ -149,7 +153,11 @@ class ChainCrew:
     def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
         if self.method == "joint":
             return self._joint(scaled(X, self.centre, self.scale), asked)
-        walked = predict_chains(self.fit, scaled(X, self.centre, self.scale), method=self.method, n_jobs=asked.n_jobs)
+        X = scaled(X, self.centre, self.scale)
+        if are_few(X):
+            walked = chains_for_few(self.fit, X, self.method == "predict")
+        else:
+            walked = predict_chains(self.fit, X, method=self.method, n_jobs=asked.n_jobs)
         return (Marginals.unchecked(p=p, observed=asked.observed) for p in walked)
 
     def _joint(self, X: Any, asked: Asked) -> Iterator[Relevance]:
