@@ -370,3 +370,11 @@ def test_the_package_can_be_run():
 
     ended = subprocess.run([sys.executable, "-m", "comitia", "--version"], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout[:8]) == (0, "comitia ")
+
+
+def test_training_on_noise_says_that_nothing_was_learnt(tmp_path):
+    random = np.random.default_rng(0)
+    noise = pd.DataFrame(random.normal(size=(80, 2)), columns=["a", "b"])
+    data = write(tmp_path / "noise.csv", noise.assign(y=random.permutation(80) < 24, z=random.permutation(80) < 24))
+    ended = comitia("train", data, "-l", "y,z", "--ensemble", "emodt", "-m", 10, "-o", tmp_path / "m.skops")
+    assert (ended.code, "Nothing was learnt that helps." in ended.said) == (0, True)
