@@ -110,7 +110,7 @@ class LogisticCrew:
 
     def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
         if are_few(X):
-            beliefs = iter(logistic_for_few(X, self.coef, self.intercept))
+            beliefs = logistic_for_few(X, self.coef, self.intercept)
         else:
             beliefs = predict_members(X, self.coef, self.intercept, n_jobs=asked.n_jobs)
         return (Marginals.unchecked(p=p, observed=asked.observed) for p in beliefs)
