@@ -1,13 +1,9 @@
 """Cells on a cluster of Ray, with real processes that are killed while they work."""
 
-import contextlib
 import os
-import signal
-import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -89,59 +85,35 @@ def test_workers_of_other_versions_are_refused_by_name(plan, address, monkeypatc
         run_plan(plan, cluster="ray")
 
 
+HEAD_AND_RUNNER = """
+import sys, ray
+from comitia.experiments import read_plan, run_plan
+ray.init("local", num_cpus=2, object_store_memory=10**8, include_dashboard=False, log_to_driver=False)
+run_plan(read_plan(sys.argv[1]), sys.argv[2], cluster="ray")
+"""
+
+
 @pytest.mark.long
 def test_a_run_goes_on_after_its_head_was_killed(joint_csv, tmp_path):
+    psutil = pytest.importorskip("psutil", reason="finds the head's processes")
     settings = (EnsembleSetting("emodt", {"n_estimators": 30}), EnsembleSetting("ebr", {"n_estimators": 30}))
     plan = small_plan(joint_csv, ensembles=settings, folds=4, repeats=8)
-    file, folder = tmp_path / "plan.toml", tmp_path / "run"
+    file, folder, said = tmp_path / "plan.toml", tmp_path / "run", tmp_path / "said.txt"
     file.write_text(write_plan(plan))
-    command = [sys.executable, "-c", on_clusters.RUNNER, file, folder, "ray"]
-    with _Head() as head:
-        environment = os.environ | {"RAY_ADDRESS": head.address, "RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
-        with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as runner:
-            while not list(folder.glob("cells/*.jsonl")):
-                assert runner.poll() is None, "the runner ended"
-                time.sleep(0.01)
-            head.kill()
-        assert runner.returncode != 0, "it ended before the head was lost"
+    command = [sys.executable, "-c", HEAD_AND_RUNNER, file, folder]
+    environment = os.environ | {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+    with said.open("w") as errors, subprocess.Popen(command, env=environment, stderr=errors) as runner:
+        while not list(folder.glob("cells/*.jsonl")):
+            assert runner.poll() is None, said.read_text()[-2000:]
+            time.sleep(0.01)
+        for process in psutil.Process(runner.pid).children(recursive=True):
+            if process.name().startswith(("gcs_server", "raylet")):
+                process.kill()
+    assert runner.returncode != 0, "it ended before the head was lost"
     finished = len(list(folder.glob("cells/*.jsonl")))
     assert 0 < finished < 64
-    with _Head() as head:
-        subprocess.run(command, env=os.environ | {"RAY_ADDRESS": head.address}, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert Store.read(folder).rows() == run_plan(plan, n_jobs=1).rows
-
-
-class _Head:
-    """The head of a cluster, as one starts it by hand."""
-
-    def __init__(self):
-        with socket.socket() as free:
-            free.bind(("", 0))
-            self.machine, self.port = ray.util.get_node_ip_address(), free.getsockname()[1]
-        self.address = f"{self.machine}:{self.port}"
-
-    def __enter__(self):
-        ray_command = Path(sys.executable).with_name("ray")
-        options = ["--num-cpus=2", "--include-dashboard=false", "--object-store-memory=100000000", "--block"]
-        self.process = subprocess.Popen(
-            [ray_command, "start", "--head", f"--port={self.port}", *options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        while True:
-            assert self.process.poll() is None, "the head ended"
-            with contextlib.suppress(OSError), socket.create_connection((self.machine, self.port), timeout=1):
-                return self
-            time.sleep(0.1)
-
-    def kill(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-
-    def __exit__(self, *_):
-        self.kill()
 
 
 def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, address):

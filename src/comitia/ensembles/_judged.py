@@ -59,7 +59,8 @@ class JudgedEnsemble(MultilabelEnsemble):
     def set_params(self, **params: Any) -> Self:
         """Set parameters; refuse at once a choice by out-of-bag losses that a fitted ensemble does not have."""
         chosen, judges = params.get("aggregation", self.aggregation), params.get("oob_score", self.oob_score)
-        if chosen == "oob" and hasattr(self, "members_") and not hasattr(self, "_oob") and not judges:
+        lacks = hasattr(self, "members_") and not hasattr(self, "_oob") and not judges
+        if lacks and isinstance(chosen, str) and chosen == "oob":
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
         super().set_params(**params)
         return self

@@ -198,7 +198,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     def set_params(self, **params: Any) -> MultilabelVotingClassifier:
         """Set parameters, a member by its name, or a member's parameter as ``name__parameter``."""
-        if params.get("aggregation") == "oob":
+        if isinstance(chosen := params.get("aggregation"), str) and chosen == "oob":
             raise ComitiaError("aggregation='oob' chooses by out-of-bag losses, and a vote has none.")
         self._set_params("estimators", **params)
         return self
