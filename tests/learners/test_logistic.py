@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from comitia.datasets import load_mulan
 from comitia.learners import _logistic_blocks
-from comitia.learners._logistic import fit_logistic, predict_logistic
+from comitia.learners._logistic import fit_logistic
 from comitia.learners._logistic_kernels import (
     Design,
     Sample,
@@ -22,6 +22,7 @@ from comitia.learners._logistic_kernels import (
     residuals,
     take_rows,
 )
+from comitia.learners._logistic_predict import predict_logistic
 from comitia.learners._logistic_solver import MEMORY, Objectives, State, metric_of, padded
 from comitia.learners._logistic_steps import advance, apply_metric
 

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
-from comitia._jobs import limited_to
+from comitia._jobs import limited_to, local_threads
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
 from comitia.ensembles._crews import Asked
@@ -363,8 +363,9 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         return size.members * size.n * size.labels * size.values
 
     def _chunk(self) -> int:
-        """How many instances fit in memory together."""
-        return max(1, BELIEFS_AT_ONCE // (len(self.members_) * self._values_per_belief()))
+        """How many instances fit in memory together: more where many threads want some to do."""
+        beliefs = BELIEFS_AT_ONCE * max(1, local_threads(getattr(self, "n_jobs", None)) // 4)
+        return max(1, beliefs // (len(self.members_) * self._values_per_belief()))
 
     def _values_per_belief(self) -> int:
         """How many numbers a member's belief about an instance has."""

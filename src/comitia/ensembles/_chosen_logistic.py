@@ -16,7 +16,8 @@ from comitia._labels import FloatArray
 from comitia.ensembles._chosen import AUTO, Trial
 from comitia.ensembles._logistic import FastLogistic, Scaling, scaled
 from comitia.ensembles._samples import TrainingSet
-from comitia.learners._logistic import fit_logistic, predict_logistic
+from comitia.learners._logistic import fit_logistic
+from comitia.learners._logistic_predict import predict_logistic
 
 # The path along C, and where it begins for each scaling.
 _PATH = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)

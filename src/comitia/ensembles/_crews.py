@@ -16,9 +16,9 @@ from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, dist
 from comitia.ensembles._logistic import scaled
 from comitia.learners._boosting import BoostedTrees, common_rounds, predict_boosted
 from comitia.learners._chain_joint import chain_joint
-from comitia.learners._chains import ChainFit, predict_chains
+from comitia.learners._chains import ChainFit, chain_predictor
 from comitia.learners._few_rows import are_few, chains_for_few, logistic_for_few
-from comitia.learners._logistic import predict_members
+from comitia.learners._logistic_predict import Predictor, averaged, by_member, member_predictor
 from comitia.learners._tree import MultiObjectiveTree, apply_trees, mean_marginals
 from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance, Shared
 from comitia.relevance._base import Memory
@@ -82,6 +82,35 @@ class MemberList:
 
 
 @dataclass(frozen=True)
+class MemberMarginals(Members):
+    """What members believe about some instances, computed by as many jobs as were asked for.
+
+    Parameters
+    ----------
+    predict : callable
+        Gives the marginals of one member for some rows.
+    shape : (members, instances, labels)
+    asked : Asked
+    """
+
+    predict: Predictor
+    shape: tuple[int, int, int]
+    asked: Asked
+
+    def __iter__(self) -> Iterator[Relevance]:
+        for p in by_member(self.predict, self.shape, self.asked.n_jobs):
+            yield Marginals.unchecked(p=p, observed=self.asked.observed)
+
+    @property
+    def observed(self) -> Observed:
+        return self.asked.observed
+
+    def mean(self) -> FloatArray:
+        """Return the mean of the members' marginals, without keeping those."""
+        return averaged(self.predict, self.shape, self.asked.n_jobs)
+
+
+@dataclass(frozen=True)
 class LogisticCrew:
     """Members with a logistic regression for each label.
 
@@ -108,12 +137,12 @@ class LogisticCrew:
     def __len__(self) -> int:
         return len(self.coef)
 
-    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+    def relevances(self, X: Any, asked: Asked) -> Iterable[Relevance]:
         if are_few(X):
-            beliefs = logistic_for_few(X, self.coef, self.intercept)
-        else:
-            beliefs = predict_members(X, self.coef, self.intercept, n_jobs=asked.n_jobs)
-        return (Marginals.unchecked(p=p, observed=asked.observed) for p in beliefs)
+            few = logistic_for_few(X, self.coef, self.intercept)
+            return (Marginals.unchecked(p=p, observed=asked.observed) for p in few)
+        shape = len(self), X.shape[0], self.n_labels
+        return MemberMarginals(member_predictor(X, self.coef, self.intercept), shape, asked)
 
     def repeated(self, times: int) -> LogisticCrew:
         """Return so many copies of the one member that all of them are."""
@@ -150,15 +179,15 @@ class ChainCrew:
     def __len__(self) -> int:
         return len(self.fit.orders)
 
-    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
-        if self.method == "joint":
-            return self._joint(scaled(X, self.centre, self.scale), asked)
+    def relevances(self, X: Any, asked: Asked) -> Iterable[Relevance]:
         X = scaled(X, self.centre, self.scale)
+        if self.method == "joint":
+            return self._joint(X, asked)
         if are_few(X):
-            walked = chains_for_few(self.fit, X, self.method == "predict")
-        else:
-            walked = predict_chains(self.fit, X, method=self.method, n_jobs=asked.n_jobs)
-        return (Marginals.unchecked(p=p, observed=asked.observed) for p in walked)
+            few = chains_for_few(self.fit, X, self.method == "predict")
+            return (Marginals.unchecked(p=p, observed=asked.observed) for p in few)
+        shape = len(self), X.shape[0], self.n_labels
+        return MemberMarginals(chain_predictor(self.fit, X, self.method), shape, asked)
 
     def _joint(self, X: Any, asked: Asked) -> Iterator[Relevance]:
         known = asked.observed

@@ -2,7 +2,8 @@
 
 from comitia.learners._boosting import BoostedTrees, boost_trees, predict_boosted
 from comitia.learners._chains import ChainFit, fit_chains, predict_chains
-from comitia.learners._logistic import LogisticFit, fit_logistic, predict_logistic
+from comitia.learners._logistic import LogisticFit, fit_logistic
+from comitia.learners._logistic_predict import predict_logistic
 from comitia.learners._tree import (
     LeafCounts,
     MultiObjectiveTree,

@@ -17,7 +17,7 @@ from comitia._label_trie import Counts, LabelTrie, check_missing, check_sets, jo
 from comitia._labels import FloatArray, LabelArray
 from comitia.learners._chain_joint_kernels import weigh_sets
 from comitia.learners._chains import ChainFit
-from comitia.learners._logistic import ROWS, linear_scores
+from comitia.learners._logistic_predict import ROWS, linear_scores
 
 MISSING = 1e-3
 PAIRS = 1 << 22  # label sets × instances whose probabilities are in memory at a time, where links are asked one by one

@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
+from sklearn.utils.validation import _num_samples
 
 from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
-from comitia._jobs import local_threads, one_blas_thread
-from comitia._threads import over_parts
-from comitia.learners._logistic import checked, fit_logistic, linear_scores, members_and_rows, sigmoid
+from comitia.learners._logistic import fit_logistic
+from comitia.learners._logistic_predict import Predictor, by_member, checked, linear_scores, sigmoid
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,14 @@ def predict_chains(
     The features' part of all scores is one matrix product a chain, n K d operations.  A label passed on as 0
     costs nothing, so with decisions the walk follows the number of relevant labels, not K².
     """
+    predict = chain_predictor(fit, X, method)
+    chosen = range(len(fit.orders)) if members is None else members
+    shape = len(chosen), _num_samples(X), fit.orders.shape[1]
+    return by_member(lambda at, rows: predict(chosen[at], rows), shape, n_jobs)
+
+
+def chain_predictor(fit: ChainFit, X: Any, method: Literal["predict", "predict_proba"]) -> Predictor:
+    """Return what gives the probabilities of a chain's links for some rows; see `predict_chains`."""
     if method not in ("predict", "predict_proba"):
         raise ComitiaError(f"method must be 'predict' or 'predict_proba', but is {method!r}")
     X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
@@ -188,20 +196,15 @@ def predict_chains(
         check_sparse("X", X)
     if X.shape[1] != fit.coef.shape[2]:
         raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
-    chosen = range(len(fit.orders)) if members is None else members
-    n, K = X.shape[0], fit.orders.shape[1]
-    probabilities = np.empty((len(chosen), n, K))
 
-    def walk_chain(part: tuple[int, slice]) -> None:
-        at, rows = part
-        m = chosen[at]
+    def predict(m: int, rows: slice) -> NDArray[np.float64]:
         scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
         walk(scores, fit.influence[m], method == "predict")
-        by_label(checked(sigmoid(scores)), fit.orders[m], probabilities[at, rows])
+        found = np.empty(scores.shape)
+        by_label(checked(sigmoid(scores)), fit.orders[m], found)
+        return found
 
-    with one_blas_thread():
-        over_parts(walk_chain, members_and_rows(len(chosen), n), local_threads(n_jobs))
-    return probabilities
+    return predict
 
 
 def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:

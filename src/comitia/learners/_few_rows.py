@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from comitia._jobs import one_blas_thread
 from comitia.learners._chains import ChainFit, walk
-from comitia.learners._logistic import TILE, checked, sigmoid
+from comitia.learners._logistic_predict import TILE, checked, sigmoid
 
 FEW = 32
 """So many dense rows or fewer are predicted for all members in one call, without threads."""

@@ -14,8 +14,7 @@ from sklearn.utils import check_array
 
 from comitia._arrays import check_finite, check_sparse
 from comitia._errors import ComitiaError
-from comitia._jobs import local_threads, one_blas_thread
-from comitia._threads import over_parts
+from comitia._jobs import one_blas_thread
 from comitia.learners._device import get_device
 from comitia.learners._logistic_blocks import Problems
 from comitia.learners._logistic_kernels import Design
@@ -23,8 +22,6 @@ from comitia.learners._logistic_steps import CONVERGED
 
 Array = NDArray[Any]
 
-TILE = 256  # rows multiplied together
-ROWS = 1024  # rows predicted together
 DENSE_FROM = 0.1  # share of entries from which a sparse column is slower than a dense one
 NAMED = 50  # unsolved problems that a warning names
 
@@ -202,113 +199,6 @@ def fit_logistic(
     fit.n_iter[finite] = solved.iterations
     _warn_of_unsolved(fit, target_of, weight_of, tol)
     return fit
-
-
-def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: ArrayLike) -> NDArray[np.float64]:
-    """Return the probabilities (n, B) that B logistic regressions give to the rows of X.
-
-    Parameters
-    ----------
-    X : array or sparse array of shape (n, d)
-    coef : array of shape (B, d)
-    intercept : array of shape (B,)
-        May be infinite: the probability is then 0 or 1.
-
-    Notes
-    -----
-    A row's probabilities have the same bits whatever other rows are given with it.
-
-    Examples
-    --------
-    >>> predict_logistic([[0.0], [2.0]], coef=[[1.0], [0.0]], intercept=[0.0, float("inf")]).round(3)
-    array([[0.5  , 1.   ],
-           [0.881, 1.   ]])
-    """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
-    if sp.issparse(X):
-        check_sparse("X", X)
-    coef = np.asarray(coef, dtype=np.float64)
-    if coef.ndim != 2 or coef.shape[1] != X.shape[1]:
-        raise ComitiaError(f"coef has shape {coef.shape}, but X has {X.shape[1]} features: expected (B, {X.shape[1]})")
-    if np.shape(intercept) != coef.shape[:1]:
-        raise ComitiaError(f"intercept has shape {np.shape(intercept)}, expected {coef.shape[:1]}, the rows of coef")
-    with one_blas_thread():
-        return checked(sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64))))
-
-
-def predict_members(
-    X: ArrayLike | sp.sparray, coef: Array, intercept: Array, *, n_jobs: int | None = None
-) -> NDArray[np.float64]:
-    """Return the probabilities (M, n, K) that M members, each of K logistic regressions, give.
-
-    Parameters
-    ----------
-    X : array or sparse array of shape (n, d)
-    coef : array of shape (M, K, d)
-    intercept : array of shape (M, K)
-    n_jobs : int, optional
-        Threads.  A row's probabilities are those of `predict_logistic`, to the bit, for any number.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> predict_members([[0.0], [2.0]], np.ones((2, 1, 1)), np.zeros((2, 1))).round(3).tolist()
-    [[[0.5], [0.881]], [[0.5], [0.881]]]
-    """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
-    n = X.shape[0]
-    probabilities = np.empty((len(coef), n, coef.shape[1]))
-
-    def predict(part: tuple[int, slice]) -> None:
-        m, rows = part
-        scores = linear_scores(X[rows], coef[m], intercept[m], out=probabilities[m, rows])
-        checked(sigmoid(scores))
-
-    with one_blas_thread():
-        over_parts(predict, members_and_rows(len(coef), n), local_threads(n_jobs))
-    return probabilities
-
-
-def members_and_rows(members: int, n: int) -> list[tuple[int, slice]]:
-    """Return parts of predicting for n rows by members, small enough for many threads."""
-    return [(m, slice(start, min(start + ROWS, n))) for start in range(0, n, ROWS) for m in range(members)]
-
-
-def linear_scores(X: Any, coef: Array, intercept: Array, out: Array | None = None) -> Array:
-    """Return X coefᵀ + intercept (n, B), each row independent of the others to the last bit.
-
-    Rows are multiplied in tiles of one size, the last filled up with zeros: the kernel that multiplies matrices
-    may add in another order for another shape.
-    """
-    n = X.shape[0]
-    scores = np.empty((n, len(coef))) if out is None else out
-    if sp.issparse(X):
-        scores[:] = X @ coef.T
-    else:
-        for start in range(0, n - n % TILE, TILE):
-            np.matmul(X[start : start + TILE], coef.T, out=scores[start : start + TILE])
-        if rest := n % TILE:
-            last = np.zeros((TILE, X.shape[1]))
-            last[:rest] = X[n - rest :]
-            scores[n - rest :] = (last @ coef.T)[:rest]
-    scores += intercept
-    return scores
-
-
-def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / (1 + exp(-scores)), in the memory of the scores."""
-    np.negative(scores, out=scores)
-    with np.errstate(over="ignore"):  # exp(-score) = inf stands for the probability 0
-        np.exp(scores, out=scores)
-    scores += 1
-    return np.reciprocal(scores, out=scores)
-
-
-def checked(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return probabilities that are numbers; scores past the largest double may be infinite with either sign."""
-    if np.isnan(probabilities.sum()):
-        raise ComitiaError("X must hold values whose scores are finite; some are too large for the coefficients.")
-    return probabilities
 
 
 def _with_intercept(free: Array, fit_intercept: bool) -> Array:

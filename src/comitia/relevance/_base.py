@@ -65,6 +65,11 @@ class Members(ABC):
     def mean(self) -> FloatArray:
         """Return the mean of the members' marginals, (n, K)."""
 
+    @property
+    def observed(self) -> Observed | None:
+        """The labelsets that go with the members' beliefs."""
+        return next(iter(self)).observed
+
 
 @dataclass(frozen=True, eq=False)
 class Shared(Relevance):

@@ -49,7 +49,7 @@ class Mean(Pool):
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         if weights is None and isinstance(members, Members):
-            return Marginals.unchecked(p=members.mean(), observed=next(iter(members)).observed)
+            return Marginals.unchecked(p=members.mean(), observed=members.observed)
         first, weighted = _weighted(members, weights)
         total, p = np.zeros((1, 1)), np.zeros((first.n_instances, first.n_labels))
         for member, weight in weighted:

@@ -1,0 +1,84 @@
+"""What n_jobs means: the same in fit, predict and out of bag."""
+
+import threading
+
+import joblib
+import numpy as np
+import pytest
+
+from comitia import EBRClassifier, ECCClassifier, EMODTClassifier, _threads
+from comitia._jobs import limited_to, local_threads
+from comitia.learners import fit_logistic
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(700, 6))
+Y = (X[:, :4] + RNG.normal(size=(700, 4)) > 0.5).astype(np.int8)
+KINDS = [EBRClassifier, ECCClassifier, EMODTClassifier]
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How many threads each loop was given."""
+    counts = []
+    original = _threads.over_parts
+
+    def counted(work, parts, threads):
+        counts.append(threads)
+        original(work, parts, threads)
+
+    for module in (_threads, __import__("comitia.learners._logistic_predict", fromlist=["x"])):
+        monkeypatch.setattr(module, "over_parts", counted)
+    return counts
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_predicting_uses_the_jobs_that_were_asked_for_and_no_others(kind, asked):
+    model = kind(n_estimators=3, random_state=0, loss="f1", oob_score=True).fit(X, Y)
+    model.predict(X)
+    assert set(asked) <= {1}
+    with joblib.parallel_config("threading", n_jobs=3):
+        model.predict(X)
+    assert max(asked) == 3
+    del asked[:]
+    model.set_params(n_jobs=2).predict(X)
+    assert max(asked) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_predictions_have_the_same_bits_for_any_number_of_jobs(kind):
+    one = kind(n_estimators=4, random_state=0, loss="f1", oob_score=True, n_jobs=1).fit(X, Y)
+    many = kind(n_estimators=4, random_state=0, loss="f1", oob_score=True, n_jobs=3).fit(X, Y)
+    np.testing.assert_array_equal(one.predict_proba(X), many.predict_proba(X))
+    np.testing.assert_array_equal(one.predict(X), many.predict(X))
+    np.testing.assert_array_equal(one.oob_proba_, many.oob_proba_)
+    for a, b in zip(one.predict_members(X), many.predict_members(X), strict=True):
+        np.testing.assert_array_equal(a.marginals(), b.marginals())
+
+
+def test_a_limit_holds_where_it_was_entered_and_in_no_other_thread():
+    seen = []
+    with limited_to(2):
+        assert _threads.limit.get() == local_threads(2) == 2
+        other = threading.Thread(target=lambda: seen.append(_threads.limit.get()))
+        other.start()
+        other.join()
+    assert seen == [None]
+    assert _threads.limit.get() is None
+
+
+def test_two_fits_in_two_threads_do_not_disturb_each_other():
+    weights = RNG.integers(3, size=(700, 4)).astype(float)
+    alone = fit_logistic(X, Y, sample_weight=weights, n_jobs=1)
+    found = [None] * 4
+
+    def fit(at):
+        found[at] = fit_logistic(X, Y, sample_weight=weights, n_jobs=1 + at % 2)
+
+    threads = [threading.Thread(target=fit, args=(at,)) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for other in found:
+        assert (other.coef == alone.coef).all()
+        assert (other.intercept == alone.intercept).all()
