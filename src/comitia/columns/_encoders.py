@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray
+from comitia._threads import over_slices
 from comitia.columns._cells import Cells
 from comitia.columns._kinds import FEW_VALUES
 
@@ -176,7 +177,12 @@ class Medians:
         """Return what stands in for missing numbers of X, (n, d)."""
         missing = np.isnan(X)
         told = np.flatnonzero(missing.any(axis=0))
-        medians = np.median(X, axis=0).astype(np.float64)
+        medians = np.empty(X.shape[1])
+
+        def fill(columns: slice) -> None:
+            medians[columns] = np.median(X[:, columns], axis=0)
+
+        over_slices(fill, X.shape[1], at_least=4)
         for j in told:
             known = X[~missing[:, j], j]
             medians[j] = np.median(known) if len(known) else 0.0

@@ -15,7 +15,9 @@ from sklearn.utils.validation import validate_data
 
 from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
+from comitia._jobs import local_threads
 from comitia._labels import FloatArray, LabelArray
+from comitia._threads import over_parts
 from comitia.aggregation import Aggregation
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
@@ -134,10 +136,14 @@ class BootstrapEnsemble(JudgedEnsemble):
     ) -> tuple[Instances, FloatArray | None]:
         if self.bootstrap or self.max_samples is not None:
             instances = Instances.of(X, Y, weight)
-            draws = [
-                draw(instances, member_seed(self._entropy, m, 0), self.bootstrap, self.max_samples) for m in members
-            ]
-            return instances, np.stack(draws, axis=1)
+            draws = np.empty((len(instances.weight), len(members)))
+
+            def draw_for(m: int) -> None:
+                seed = member_seed(self._entropy, m, 0)
+                draws[:, m - members.start] = draw(instances, seed, self.bootstrap, self.max_samples)
+
+            over_parts(draw_for, members, local_threads(self.n_jobs))
+            return instances, draws
         # All members see all instances: leave them as they are.
         rows = np.flatnonzero(weight > 0)
         place = np.full(len(weight), -1, np.intp)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples
 from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
-from comitia.learners._logistic import fit_logistic
+from comitia.learners._logistic import checked_targets, fit_with
 from comitia.learners._logistic_predict import Predictor, by_member, checked, linear_scores, sigmoid
 
 
@@ -127,8 +127,9 @@ def fit_chains(
     position = np.argsort(orders, axis=1)
     earlier = position[:, None, :] < np.arange(K)[None, :, None]
     mask = np.concatenate([np.ones((M, K, d), dtype=bool), earlier], axis=2)
-    fit = fit_logistic(
-        sp.hstack([X, Y], format="csr") if sp.issparse(X) else np.hstack([X, Y.astype(X.dtype)]),
+    fit = fit_with(
+        X,
+        sp.csr_array(checked_targets(Y, X.shape[0]), dtype=np.float64),
         Y,
         sample_weight=sample_weight,
         target_of=orders.ravel(),

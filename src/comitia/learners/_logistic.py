@@ -152,14 +152,38 @@ def fit_logistic(
     >>> fit.coef.shape, bool(fit.converged.all())
     ((10, 3), True)
     """
-    place = get_device(device)
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
     if sp.issparse(X):
         check_sparse("X", X)
-    Y = _checked_targets(targets, X.shape[0])
+    return fit_with(
+        X, None, targets, sample_weight=sample_weight, target_of=target_of, weight_of=weight_of, mask=mask, C=C,
+        fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, n_jobs=n_jobs, verbose=verbose, device=device,
+    )  # fmt: skip
+
+
+def fit_with(
+    X: Any,
+    more: sp.csr_array | None,
+    targets: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None,
+    target_of: ArrayLike | None,
+    weight_of: ArrayLike | None,
+    mask: ArrayLike | None,
+    C: float,
+    fit_intercept: bool,
+    tol: float,
+    max_iter: int,
+    n_jobs: int | None,
+    verbose: int,
+    device: str,
+) -> LogisticFit:
+    """Solve logistic regressions on the columns of X, which was checked, followed by ``more``; see `fit_logistic`."""
+    place = get_device(device)
+    Y = checked_targets(targets, X.shape[0])
     weights = _checked_weights(sample_weight, X.shape[0])
     target_of, weight_of = _checked_columns(target_of, weight_of, Y.shape[1], weights.shape[1])
-    B, d = len(target_of), X.shape[1]
+    B, d = len(target_of), X.shape[1] + (0 if more is None else more.shape[1])
     free = _checked_mask(mask, (B, d))
     _check_positive(C=C, tol=tol, max_iter=max_iter)
     _check_solvable(C, weights)
@@ -169,7 +193,7 @@ def fit_logistic(
     finite = np.flatnonzero(limit == 0)
     if len(finite) == 0:
         return fit
-    design, order, centre = _design(X, fit_intercept)
+    design, order, centre = _design(X, fit_intercept, more)
     single = Design(design.dense.astype(np.float32), *design[1:3], design.data.astype(np.float32))
     problems = Problems(
         single=single,
@@ -213,36 +237,42 @@ class Columns(NamedTuple):
     centre: Array
 
 
-def _design(X: Any, fit_intercept: bool) -> Columns:
-    """Return the design matrix in double precision, the columns of X in its order, and what was taken from each.
+def _design(X: Any, fit_intercept: bool, more: sp.csr_array | None = None) -> Columns:
+    """Return the design matrix in double precision, the columns in its order, and what was taken from each.
 
     Columns with few entries are kept sparse, as they are; the others are dense and, if there is an intercept, centred.
     Centring changes the problem's variables, not its solution; without it a feature far from zero would lose its
     digits in single precision.
     """
-    n, d = X.shape
-    entries = np.bincount(X.indices, minlength=d) if sp.issparse(X) else np.count_nonzero(X, axis=0)
-    full = entries > DENSE_FROM * n
-    thin, thick = np.flatnonzero(~full), np.flatnonzero(full)
+    n = X.shape[0]
+    parts = [X] if more is None else [X, more]
+    entries = [
+        np.bincount(part.indices, minlength=part.shape[1]) if sp.issparse(part) else np.count_nonzero(part, axis=0)
+        for part in parts
+    ]
+    full = [counts > DENSE_FROM * n for counts in entries]
+    thick = np.flatnonzero(np.concatenate(full))
     dense = np.ones((n, len(thick) + fit_intercept))
-    values = dense[:, : len(thick)]
-    centre = np.zeros(d)
-    if sp.issparse(X):
-        if len(thick):
-            values[:] = X[:, thick].toarray()
-        sparse = X[:, thin] if len(thick) else X
-    else:
-        values[:] = X if len(thick) == d else X[:, thick]
-        sparse = sp.csr_array(X[:, thin])
-    if fit_intercept and len(thick):
-        centre[thick] = values.mean(axis=0)
-        values -= centre[thick]
+    first = 0
+    for part, kept in zip(parts, full, strict=True):
+        last = first + int(kept.sum())
+        if last > first:
+            some = part if kept.all() else part[:, np.flatnonzero(kept)]
+            dense[:, first:last] = some.toarray() if sp.issparse(some) else some
+        first = last
+    centre = np.zeros(sum(part.shape[1] for part in parts))
+    if fit_intercept and first:
+        centre[thick] = dense[:, :first].mean(axis=0)
+        dense[:, :first] -= centre[thick]
+    thin = [sp.csr_array(part[:, np.flatnonzero(~kept)]) for part, kept in zip(parts, full, strict=True)]
+    sparse = thin[0] if more is None else thin[1] if not thin[0].shape[1] else sp.hstack(thin, format="csr")
     types = np.int64, np.int32, np.float64
     indptr, indices, data = (
         np.ascontiguousarray(part, dtype=kind)
         for part, kind in zip((sparse.indptr, sparse.indices, sparse.data), types, strict=True)
     )
-    return Columns(Design(dense, indptr, indices, data), np.concatenate([thin, thick]), centre)
+    order = np.concatenate([np.flatnonzero(~np.concatenate(full)), thick])
+    return Columns(Design(dense, indptr, indices, data), order, centre)
 
 
 def _limits(Y: Array, weights: Array) -> Array:
@@ -266,11 +296,11 @@ def _warn_of_unsolved(fit: LogisticFit, target_of: Array, weight_of: Array, tol:
         f"{len(unsolved)} of {len(fit.converged)} logistic regressions did not reach the relative gap {tol:g}: "
         f"problems {', '.join(names)}. Raise max_iter or tol, lower C, or scale the features.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
-def _checked_targets(targets: ArrayLike, n: int) -> NDArray[np.int8]:
+def checked_targets(targets: ArrayLike, n: int) -> NDArray[np.int8]:
     Y = np.asarray(targets)
     if Y.ndim != 2 or len(Y) != n:
         raise ComitiaError(f"targets have shape {Y.shape}, expected ({n}, L): one row for each row of X")

@@ -311,7 +311,7 @@ def copy_rows(matrix: Any, rows: Any, out: Any) -> None:
 @njit(cache=True, **_FAST)
 def lanes(problems: int) -> int:
     """Return how many columns hold so many problems: loops over them are cut into whole vectors."""
-    return problems if problems < 8 else -(-problems // LANES) * LANES
+    return problems if problems <= 8 else -(-problems // LANES) * LANES
 
 
 @njit(cache=True, **_FAST)
