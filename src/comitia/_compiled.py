@@ -14,13 +14,15 @@ import contextlib
 import multiprocessing
 import os
 import stat
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 from numba.core.caching import FunctionCache
 
 
@@ -49,6 +51,35 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]]
         return loop
 
     return compiled
+
+
+def is_kept(loop: Any) -> bool:
+    """Whether something was compiled of a loop before, here or in another process, and kept."""
+    folder = loop.stats.cache_path if hasattr(loop, "stats") else None
+    return folder is not None and any(Path(folder).glob(_index_files(loop.py_func)))
+
+
+@contextlib.contextmanager
+def seconds_compiling() -> Iterator[Callable[[], float]]:
+    """Measure how long this process compiles, in seconds; what is given says it, also afterwards."""
+    timer = _Timer()
+    with event.install_listener("numba:compile", timer):
+        yield lambda: timer.seconds
+
+
+class _Timer(event.Listener):  # numba compiles one thing at a time, and what that calls within it
+    def __init__(self) -> None:
+        self.seconds, self._started, self._depth = 0.0, 0.0, 0
+
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
+        if self._depth == 0:
+            self._started = time.perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:  # noqa: ARG002
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._started
 
 
 def written_by_others(folder: str | Path) -> bool:
@@ -103,11 +134,16 @@ def _trusted(locator: Any) -> Any:
             if not Path(py_file).exists():
                 return None
             folder = Path((found := cls(py_func, py_file)).get_cache_path())
-            index = f"{Path(py_file).stem}.{py_func.__qualname__}-{py_func.__code__.co_firstlineno}.*.nbi"
-            index = index.replace("<", "").replace(">", "")
-            return found if folder.is_absolute() and any(folder.glob(index)) else None
+            return found if folder.is_absolute() and any(folder.glob(_index_files(py_func))) else None
 
     return Trusted
+
+
+def _index_files(function: Any) -> str:
+    """The files that list what numba has compiled of a function."""
+    code = function.__code__
+    name = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}.*.nbi"
+    return name.replace("<", "").replace(">", "")
 
 
 class _Kept(FunctionCache._impl_class):

@@ -15,6 +15,7 @@ from comitia.cli.model import predict, train
 from comitia.cli.report import report
 from comitia.cli.reproduce import reproduce
 from comitia.cli.screen import print_line
+from comitia.cli.warm_up import warm_up
 
 app = typer.Typer(
     name="comitia",
@@ -42,6 +43,7 @@ for command, panel in (
     (report, "Which aggregation should I use?"),
     (train, "Use it"),
     (predict, "Use it"),
+    (warm_up, "Use it"),
     (reproduce, "The paper and its data"),
     (datasets, "The paper and its data"),
 ):

@@ -19,10 +19,12 @@ from rich.progress import Progress as ProgressBar
 from rich.text import Text
 
 from comitia._compare import results_of
+from comitia._compiled import is_kept
 from comitia.cli.screen import messages, print_json, print_line, results
 from comitia.cli.tables import folded_command, recommendation_texts, tables
 from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
+from comitia.relevance._kernels import count_votes
 from comitia.report import Results
 from comitia.report._text import apart, legend
 from comitia.report._words import by_error, duration
@@ -52,6 +54,8 @@ def execute(
 
 def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, details: bool, **how: Any) -> None:
     command = shlex.join(["comitia", *sys.argv[1:]])
+    if not is_kept(count_votes):
+        messages.print("Loops are compiled first, which the next run need not do.", style="dim", highlight=False)
     with _progress() as on_progress:
         summary = run_plan(plan, folder, command=command, on_progress=on_progress, **how)
     if not summary.kept + summary.computed:
@@ -60,7 +64,9 @@ def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, detail
         else:
             _show_failures(summary)
         raise typer.Exit(1)
-    with messages.status("writing the report ..."):
+    if not messages.is_terminal:
+        messages.print("drawing figures and writing the report", highlight=False)
+    with messages.status("drawing figures and writing the report ..."):
         found = results_of(summary.store, paper=paper)
         page = found.write(folder)
     if as_json:

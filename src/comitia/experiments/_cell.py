@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import KFold
 
+from comitia._compiled import seconds_compiling
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray
 from comitia._rows import Row
@@ -37,6 +38,8 @@ class Computed:
     ----------
     seconds : float
         How long it took.
+    compiling : float
+        How much of that was compiling, which no other cell will wait for.
     rows : list of dict
         One for every decision, as `Row` has them.
     provenance : dict
@@ -58,13 +61,14 @@ class Computed:
     error: dict[str, Any] | None = None
     details: dict[str, Any] | None = None
     lacks_data: bool = False
+    compiling: float = 0.0
 
 
 def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Computed:
     """Fit and score one cell with so many threads; an error is a part of what is returned."""
     started, clock = now(), time.perf_counter()
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, seconds_compiling() as compiling:
             warnings.simplefilter("always")
             ensemble, test = fit_cell(plan, cell, data, n_jobs=threads)
             fitted = time.perf_counter() - clock
@@ -90,7 +94,7 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
         "warnings": list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)),
         "versions": versions(),
     }
-    return Computed(seconds, rows, provenance, digits, details=details)
+    return Computed(seconds, rows, provenance, digits, details=details, compiling=compiling())
 
 
 def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -> tuple[Any, NDArray[np.intp]]:

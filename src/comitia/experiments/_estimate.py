@@ -38,7 +38,7 @@ class Estimate:
         self._left, self._jobs = list(cells), jobs
 
     def finished(self, cell: Cell, seconds: float) -> None:
-        """Take note of a cell that has ended."""
+        """Take note of a cell that has ended, and how long it took without compiling."""
         self._left.remove(cell)
         self._seconds[cell.dataset, cell.ensemble].append(seconds)
 
@@ -46,7 +46,7 @@ class Estimate:
         """How long the rest will take; None when nothing has ended yet."""
         if not self._seconds:
             return None
-        # The median: the first cell in a process also waits for compiled loops.
+        # The median: the first cell in a process also waits for loops that another one compiles.
         usual = {group: median(seconds) for group, seconds in self._seconds.items()}
         rate = sum(usual.values()) / sum(self._work(Cell(*group, 0, 0)) for group in usual)
         left = sum(usual.get((cell.dataset, cell.ensemble), rate * self._work(cell)) for cell in self._left)

@@ -249,7 +249,7 @@ class _Run:
             if cell.dataset in missing:
                 self._ended(cell, Computed(0.0, error=missing[cell.dataset]))
         for cell, result in self._compute([cell for cell in pending if cell.dataset in data], data):
-            self.estimate.finished(cell, result.seconds)
+            self.estimate.finished(cell, result.seconds - result.compiling)
             self._ended(cell, result)
         return Summary(
             self.store,
