@@ -128,7 +128,7 @@ def figure(gaps: list[Gap], target: Path) -> None:
         axes.set(xscale="log", ylim=(0, None))
         axes.set_title(title, fontsize=TITLE, color=INK)
     panels[0].set_ylabel("points above the best possible", fontsize=TEXT, color=INK)
-    drawn.supxlabel("instances", fontsize=TEXT, color=INK)
+    panels[1].set_xlabel("instances", fontsize=TEXT, color=INK)
     drawn.legend(
         *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=SMALL, frameon=False
     )
