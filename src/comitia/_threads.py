@@ -46,11 +46,10 @@ def over_slices(work: Callable[[slice], None], n: int, *, at_least: int = 256) -
     at_least : int
         No slice but the last is shorter than this: a thread must have something to do.
     """
-    asked = limit.get()
-    if n <= at_least:
-        threads = 1  # numba starts its threads when it is asked how many it may use
-    else:
-        threads = min(numba.get_num_threads() if asked is None else asked, -(-n // at_least))
+    parts, threads = -(-n // at_least), 1
+    if parts > 1:  # numba starts its threads when it is asked how many it may use
+        asked = limit.get()
+        threads = min(numba.get_num_threads() if asked is None else asked, parts)
     if threads <= 1:
         work(slice(0, n))
         return
