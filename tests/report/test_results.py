@@ -79,7 +79,7 @@ def test_the_recommended_code_makes_the_classifier(run):
         advice = run.recommendation(loss)
         made = eval(advice.code, vars(comitia))
         assert (made.loss, made.aggregation, made.n_estimators) == (loss, advice.aggregation, 12)
-        assert made.max_features == (1 if advice.ensemble == "extra" else "sqrt")
+        assert made.max_features == (1 if advice.ensemble == "extra" else "auto")
         assert advice.imports == "from comitia import EMODTClassifier"
 
 
