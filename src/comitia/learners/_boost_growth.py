@@ -77,13 +77,14 @@ def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyp
 
     nodes.end[0] = len(rows)
     _sum_channels(channels, rows, nodes.totals[0])
-    if _may_split(nodes, 0, limits):
+    root = np.int64(0)  # no literal, which would be a type of its own: what is called is compiled once
+    if _may_split(nodes, root, limits):
         nodes.slot[0] = 0
         _fill(bins, channels, rows, chosen, wanted, ordered, nodes.totals[0], histograms[0])
-        _search(bins, chosen, wanted, histograms[0], nodes, 0, limits, prefix)
-    n_nodes, n_leaves, n_slots = 1, 1, 1
+        _search(bins, chosen, wanted, histograms[0], nodes, root, limits, prefix)
+    n_nodes, n_leaves, n_slots = np.int64(1), 1, 1
     while n_leaves < limits.max_leaves:
-        parent, most = -1, 0.0
+        parent, most = np.int64(-1), 0.0
         for node in range(n_nodes):
             if nodes.left[node] == 0 and nodes.gain[node] > most:
                 parent, most = node, nodes.gain[node]
