@@ -87,7 +87,7 @@ def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyp
         parent, most = np.int64(-1), 0.0
         for node in range(n_nodes):
             if nodes.left[node] == 0 and nodes.gain[node] > most:
-                parent, most = node, nodes.gain[node]
+                parent, most = np.int64(node), nodes.gain[node]
         if parent < 0:
             break
         left = n_nodes
