@@ -203,11 +203,12 @@ class EnsembleSetting:
     def _made(self) -> Any:
         """The classifier, as the plan has it."""
         if isinstance(self.estimator, Absent):
-            what = f"ensemble {self.name!r} is {self.estimator.path}, which"
+            path = self.estimator.path
             if self.kind:
-                raise PlanError(f"{what} was not imported: consent with --trust (trust=True in Python).")
+                raise PlanError(f"ensemble {self.name!r} is {path}, which was not imported: consent with --trust.")
             raise PlanError(
-                f"{what} was given as an object, which a file cannot hold: run the plan in Python, with it."
+                f"ensemble {self.name!r} was given as an object, {path}, which a file cannot hold: run the plan in "
+                "Python, with the object."
             )
         if self.estimator is not None:
             return clone(self.estimator)
