@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import comitia
-from comitia._compiled import njit, written_by_others
+from comitia._compiled import is_kept, njit, seconds_compiling, written_by_others
+from comitia._labels import pack, pack_rows
 
 SOURCE = Path(comitia.__file__).parent
 NOBODY = 65534
@@ -125,6 +126,22 @@ def test_a_loop_is_not_kept_unless_it_is_asked_for():
 
     assert twice(np.int64(2)) == 4
     assert twice.stats.cache_path is None
+
+
+def test_compiling_is_measured_once_and_what_is_kept_is_known():
+    @njit(cache=False, nogil=True)
+    def thrice(x):
+        return 3 * x
+
+    with seconds_compiling() as first:
+        assert thrice(np.int64(2)) == 6
+    with seconds_compiling() as second:
+        assert thrice(np.int64(2)) == 6
+    assert first() > 0
+    assert second() == 0
+    assert not is_kept(thrice)
+    pack(np.ones((1, 2), np.int8))
+    assert is_kept(pack_rows) == (pack_rows.stats.cache_path is not None)
 
 
 def test_every_loop_is_compiled_by_the_one_decorator():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+import numpy as np
 import typer
 from rich.markup import escape
 from rich.padding import Padding
@@ -30,6 +32,8 @@ from comitia.report._text import apart, legend
 from comitia.report._words import by_error, duration
 
 _SECONDS_BETWEEN_LINES = 10.0
+_FEW = 60
+"""Instances that are enough to have all loops compiled."""
 
 
 def execute(
@@ -56,6 +60,7 @@ def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, detail
     command = shlex.join(["comitia", *sys.argv[1:]])
     if not is_kept(count_votes):
         messages.print("Loops are compiled first, which the next run need not do.", style="dim", highlight=False)
+        _compile_here(plan, how["data"] or {})
     with _progress() as on_progress:
         summary = run_plan(plan, folder, command=command, on_progress=on_progress, **how)
     if not summary.kept + summary.computed:
@@ -79,6 +84,16 @@ def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, detail
         print_line(f"report:  {page}")
     if summary.failures:
         raise typer.Exit(1)
+
+
+def _compile_here(plan: Plan, data: Mapping[str, Dataset]) -> None:
+    """Compute a cell of each ensemble on a few instances, so that not every process of the run compiles the same."""
+    few = {name: known.take(np.arange(min(_FEW, known.n_instances))) for name, known in data.items()}
+    cells = [cell for cell in plan.cells() if cell.fold == cell.repeat == 0 and cell.dataset in few]
+    if cells and plan.folds <= _FEW:
+        with messages.status("compiling ..."), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of so few instances
+            run_plan(plan, data=few, cells=cells, n_jobs=1)
 
 
 def show(found: Results, *, details: bool) -> None:
