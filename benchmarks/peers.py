@@ -57,7 +57,11 @@ class Row:
 def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("peers")
     group.add_argument("--folder", type=Path, help="where the rows of the folds are kept")
-    group.add_argument("--methods", default="all", help="all, ours, peers, or names between semicolons")
+    group.add_argument(
+        "--methods",
+        default="all",
+        help="all, ours, peers, fast (of these), or names between semicolons",
+    )
     group.add_argument("--datasets", default=",".join(DATASETS), help="names between commas")
     group.add_argument("--folds", default=f"0-{FOLDS - 1}", help=f"which of the {FOLDS} folds, such as 0-2")
     group.add_argument("--jobs", type=int, default=-1, help="folds at a time, each with one thread")

@@ -91,6 +91,7 @@ def peers() -> tuple[Peer, ...]:
 
 # BOOMER's own predictors: each label by itself, the likeliest of the label sets seen, and the F1-maximiser over them.
 FOR_THE_LOSS = {"hamming": "output-wise", "subset01": "example-wise", "f1": "gfm"}
+SLOW = ("BOOMER, joint loss", "CatBoost MultiLogloss")  # minutes a fold
 ONE_THREAD = {"parallel_rule_refinement": "false", "parallel_statistic_update": "false", "parallel_prediction": "false"}
 
 
@@ -201,9 +202,10 @@ def _mean_f1(Y: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def asked(methods: str) -> Iterator[Ours | Peer]:
-    """Yield what ``methods`` names: ``all``, ``ours``, ``peers`` or names between semicolons."""
-    known = {"ours": ours(), "peers": peers()}
+    """Yield what ``methods`` names: ``all``, ``ours``, ``peers``, ``fast`` (peers) or names between semicolons."""
+    known: dict[str, tuple[Ours | Peer, ...]] = {"ours": ours(), "peers": peers()}
     known["all"] = (*known["ours"], *known["peers"])
+    known["fast"] = tuple(peer for peer in peers() if peer.name not in SLOW)
     by_name = {method.name.lower(): (method,) for method in known["all"]}
     for word in methods.split(";"):
         found = known.get(word.strip()) or by_name.get(word.strip().lower())

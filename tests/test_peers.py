@@ -5,12 +5,14 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.peers import DATASETS, read_rows
-from benchmarks.peers_methods import GRID, Fitted, Peer, asked, fit_peer, tuned_cuts
+from benchmarks.peers import DATASETS, Watch, decide_ours, decide_peer, read_rows
+from benchmarks.peers_methods import GRID, Fitted, Ours, Peer, asked, fit_peer, tuned_cuts
 from benchmarks.peers_page import page, short_table
 from benchmarks.peers_results import Results
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import f1_score
 
+from comitia.datasets import Dataset
 from comitia.statistics import corrected_t_test
 
 ORDER = ["Committee", "EMODT", "random forest", "LightGBM a label"]
@@ -67,6 +69,40 @@ def test_a_peer_is_fitted_to_the_labels_that_vary_and_tells_of_all():
     assert fitted.decide(np.zeros((1, 1)), "f1").tolist() == [[1, 1, 0]]
 
 
+class AllOrNone(DummyClassifier):
+    """Predicts no label for Hamming loss, and all for the others."""
+
+    def __init__(self, random_state=None, loss="hamming", aggregation=None):
+        self.random_state, self.loss, self.aggregation = random_state, loss, aggregation
+
+    def fit(self, X, Y):
+        self.K_ = Y.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.full((len(X), self.K_), self.loss != "hamming")
+
+
+def test_our_ensembles_decide_for_each_loss_after_one_fit():
+    data = Dataset(np.zeros((2, 1)), np.array([[1, 1], [0, 1]], dtype=np.int8), ("a",), ("one", "two"), "two")
+    watch = Watch()
+    found = decide_ours(Ours("AllOrNone", AllOrNone, {"oob": {"aggregation": "oob"}}), data, data, 0, watch)
+    assert found == {"losses": {"oob": [0.75, 0.5, round(1 / 6, 6)]}}
+    assert set(watch.cpu) == set(watch.wall) == {"fit", "predict"}
+
+
+def test_a_peer_cuts_at_one_half_and_at_tuned_cuts_and_is_decided_by_us():
+    X = np.arange(20.0).reshape(-1, 1)
+    Y = np.column_stack([X >= 10, X < 10]).astype(np.int8)
+
+    def fit(X, Y, seed):
+        return Fitted(lambda X: np.hstack([0.395 * (X >= 10), 0.395 * (X < 10)]) + 0.1)
+
+    data = Dataset(X, Y, ("a",), ("one", "two"), "twenty")
+    found = decide_peer(Peer("peer", "peer", "peer", fit), data, data, 0, Watch(), cuts=True)
+    assert found == {"half": [0.5, 1.0, 1.0], "decided": [0.5, 1.0, 0.0], "cuts": [0.0, 0.0, 0.0]}
+
+
 def test_the_last_row_of_a_fold_counts_and_half_a_line_does_not(tmp_path, rows):
     again = {**rows[0], "losses": {"oob": [0.0, 0.0, 0.0]}}
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in rows))
@@ -115,5 +151,5 @@ def test_the_table_of_the_readme_has_the_page_s_figures(rows):
 def test_methods_are_asked_for_by_group_or_name():
     assert [method.name for method in asked("emodt; random forest")] == ["EMODT", "random forest"]
     assert {method.name for method in asked("all")} == {method.name for method in asked("ours;peers")}
-    with pytest.raises(SystemExit, match="known are ours, peers, all"):
+    with pytest.raises(SystemExit, match="known are ours, peers, all, fast"):
         list(asked("best"))
