@@ -16,9 +16,9 @@ from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, dist
 from comitia.ensembles._logistic import scaled
 from comitia.learners._boosting import BoostedTrees, common_rounds, predict_boosted
 from comitia.learners._chain_joint import chain_joint
-from comitia.learners._chains import ChainFit, chain_predictor
+from comitia.learners._chains import ChainFit, ChainPredictor
 from comitia.learners._few_rows import are_few, chains_for_few, logistic_for_few
-from comitia.learners._logistic_predict import Predictor, averaged, by_member, member_predictor
+from comitia.learners._logistic_predict import LogisticPredictor, Predictor, averaged, by_member
 from comitia.learners._tree import MultiObjectiveTree, apply_trees, mean_marginals
 from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance, Shared
 from comitia.relevance._base import Memory
@@ -87,18 +87,18 @@ class MemberMarginals(Members):
 
     Parameters
     ----------
-    predict : callable
-        Gives the marginals of one member for some rows.
+    predictor : Predictor
+        Gives marginals for some rows.
     shape : (members, instances, labels)
     asked : Asked
     """
 
-    predict: Predictor
+    predictor: Predictor
     shape: tuple[int, int, int]
     asked: Asked
 
     def __iter__(self) -> Iterator[Relevance]:
-        for p in by_member(self.predict, self.shape, self.asked.n_jobs):
+        for p in by_member(self.predictor, self.shape, self.asked.n_jobs):
             yield Marginals.unchecked(p=p, observed=self.asked.observed)
 
     @property
@@ -107,7 +107,7 @@ class MemberMarginals(Members):
 
     def mean(self) -> FloatArray:
         """Return the mean of the members' marginals, without keeping those."""
-        return averaged(self.predict, self.shape, self.asked.n_jobs)
+        return averaged(self.predictor, self.shape, self.asked.n_jobs)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class LogisticCrew:
             few = logistic_for_few(X, self.coef, self.intercept)
             return (Marginals.unchecked(p=p, observed=asked.observed) for p in few)
         shape = len(self), X.shape[0], self.n_labels
-        return MemberMarginals(member_predictor(X, self.coef, self.intercept), shape, asked)
+        return MemberMarginals(LogisticPredictor.of(X, self.coef, self.intercept), shape, asked)
 
     def repeated(self, times: int) -> LogisticCrew:
         """Return so many copies of the one member that all of them are."""
@@ -187,7 +187,7 @@ class ChainCrew:
             few = chains_for_few(self.fit, X, self.method == "predict")
             return (Marginals.unchecked(p=p, observed=asked.observed) for p in few)
         shape = len(self), X.shape[0], self.n_labels
-        return MemberMarginals(chain_predictor(self.fit, X, self.method), shape, asked)
+        return MemberMarginals(ChainPredictor.of(self.fit, X, self.method, np.arange(len(self))), shape, asked)
 
     def _joint(self, X: Any, asked: Asked) -> Iterator[Relevance]:
         known = asked.observed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -42,7 +43,16 @@ def machine() -> dict[str, Any]:
         "architecture": platform.machine(),
         "system": platform.system(),
         **({"memory_gib": round(memory / 2**30, 1)} if (memory := _memory()) else {}),
+        **_gpu(),
     }
+
+
+def _gpu() -> dict[str, str]:
+    """The GPU and what speaks to it, where something of this process may have used one."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return {}
+    return {"gpu": torch.cuda.get_device_name(), "torch": str(torch.__version__)}
 
 
 @lru_cache(maxsize=1)

@@ -17,7 +17,7 @@ from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia.learners._logistic import checked_targets, fit_with
-from comitia.learners._logistic_predict import Predictor, by_member, checked, linear_scores, sigmoid
+from comitia.learners._logistic_predict import by_member, checked, fill_scores, linear_scores, mean_of, sigmoid
 
 
 @dataclass(frozen=True)
@@ -182,30 +182,50 @@ def predict_chains(
     The features' part of all scores is one matrix product a chain, n K d operations.  A label passed on as 0
     costs nothing, so with decisions the walk follows the number of relevant labels, not K².
     """
-    predict = chain_predictor(fit, X, method)
-    chosen = range(len(fit.orders)) if members is None else members
-    shape = len(chosen), _num_samples(X), fit.orders.shape[1]
-    return by_member(lambda at, rows: predict(chosen[at], rows), shape, n_jobs)
+    chosen = np.arange(len(fit.orders)) if members is None else np.asarray(members)
+    predictor = ChainPredictor.of(fit, X, method, chosen)
+    return by_member(predictor, (len(chosen), _num_samples(X), fit.orders.shape[1]), n_jobs)
 
 
-def chain_predictor(fit: ChainFit, X: Any, method: Literal["predict", "predict_proba"]) -> Predictor:
-    """Return what gives the probabilities of a chain's links for some rows; see `predict_chains`."""
-    if method not in ("predict", "predict_proba"):
-        raise ComitiaError(f"method must be 'predict' or 'predict_proba', but is {method!r}")
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
-    if sp.issparse(X):
-        check_sparse("X", X)
-    if X.shape[1] != fit.coef.shape[2]:
-        raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
+@dataclass(frozen=True)
+class ChainPredictor:
+    """Chains that are walked for some rows at a time; see `predict_chains`."""
 
-    def predict(m: int, rows: slice) -> NDArray[np.float64]:
-        scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
-        walk(scores, fit.influence[m], method == "predict")
-        found = np.empty(scores.shape)
-        by_label(checked(sigmoid(scores)), fit.orders[m], found)
-        return found
+    fit: ChainFit
+    X: Any
+    decide: bool
+    chosen: NDArray[np.intp]
 
-    return predict
+    @classmethod
+    def of(cls, fit: ChainFit, X: Any, method: str, chosen: NDArray[np.intp]) -> ChainPredictor:
+        """Check X, once for all chains."""
+        if method not in ("predict", "predict_proba"):
+            raise ComitiaError(f"method must be 'predict' or 'predict_proba', but is {method!r}")
+        X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0, order="C")
+        if sp.issparse(X):
+            check_sparse("X", X)
+        if X.shape[1] != fit.coef.shape[2]:
+            raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
+        return cls(fit, X, method == "predict", chosen)
+
+    def member(self, m: int, rows: slice) -> NDArray[np.float64]:
+        fit, at = self.fit, self.chosen[m]
+        scores = linear_scores(self.X[rows], fit.coef[at], fit.intercept[at])
+        walk(scores, fit.influence[at], self.decide)
+        found = np.zeros(scores.shape)
+        add_by_label(sigmoid(scores), fit.orders[at], found)
+        return checked(found)
+
+    def mean(self, rows: slice) -> NDArray[np.float64]:
+        if sp.issparse(self.X):
+            return mean_of(self, len(self.chosen), rows)
+        fit = self.fit
+        total = np.zeros((rows.stop - rows.start, fit.orders.shape[1]))
+        for at in self.chosen:
+            add_chain(
+                self.X[rows], fit.coef[at], fit.intercept[at], fit.influence[at], fit.orders[at], self.decide, total
+            )
+        return checked(total / len(self.chosen))
 
 
 def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:
@@ -235,8 +255,19 @@ def walk(scores: Any, influence: Any, decide: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
-def by_label(values: Any, order: Any, out: Any) -> None:
-    """Put what is known by position where it is known by label."""
+def add_chain(
+    X: Any, coef: Any, intercept: Any, influence: Any, order: Any, decide: bool, total: Any
+) -> None:  # fmt: skip
+    """Walk one chain and add its probabilities, by label, to ``total`` (n, K)."""
+    scores = np.empty(total.shape)
+    fill_scores(X, coef, intercept, scores)
+    walk(scores, influence, decide)
+    add_by_label(sigmoid(scores), order, total)
+
+
+@njit(cache=True, nogil=True)
+def add_by_label(values: Any, order: Any, out: Any) -> None:
+    """Add what is known by position where it is known by label."""
     for i in range(values.shape[0]):
         for k in range(order.size):
-            out[i, order[k]] = values[i, k]
+            out[i, order[k]] += values[i, k]

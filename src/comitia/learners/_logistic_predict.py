@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from comitia._arrays import check_sparse
+from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads, one_blas_thread
 from comitia._threads import over_parts
@@ -53,52 +54,77 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
         return checked(sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64))))
 
 
-Predictor = Callable[[int, slice], NDArray[np.float64]]
-"""Gives the probabilities (rows, K) of one member for some rows."""
+class Predictor(Protocol):
+    """Gives the probabilities of members for some rows."""
+
+    def member(self, m: int, rows: slice) -> NDArray[np.float64]:
+        """Return the probabilities (rows, K) of one member."""
+
+    def mean(self, rows: slice) -> NDArray[np.float64]:
+        """Return the mean (rows, K) over the members, added up one after another."""
 
 
-def member_predictor(X: ArrayLike | sp.sparray, coef: Array, intercept: Array) -> Predictor:
-    """Return what gives the probabilities of a member's logistic regressions, those of `predict_logistic` to the bit.
+@dataclass(frozen=True)
+class LogisticPredictor:
+    """Members with K logistic regressions each, whose probabilities are those of `predict_logistic` to the bit.
 
     Parameters
     ----------
-    X : array or sparse array of shape (n, d)
+    X : array or CSR array of shape (n, d)
     coef : array of shape (M, K, d)
     intercept : array of shape (M, K)
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
 
-    def predict(m: int, rows: slice) -> NDArray[np.float64]:
-        return checked(sigmoid(linear_scores(X[rows], coef[m], intercept[m])))
+    X: Any
+    coef: Array
+    intercept: Array
 
-    return predict
+    @classmethod
+    def of(cls, X: Any, coef: Array, intercept: Array) -> LogisticPredictor:
+        """Check X, once for all members."""
+        X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0, order="C")
+        return cls(X, coef, intercept)
+
+    def member(self, m: int, rows: slice) -> NDArray[np.float64]:
+        return checked(sigmoid(linear_scores(self.X[rows], self.coef[m], self.intercept[m])))
+
+    def mean(self, rows: slice) -> NDArray[np.float64]:
+        if sp.issparse(self.X):
+            return mean_of(self, len(self.coef), rows)
+        total = np.zeros((rows.stop - rows.start, self.coef.shape[1]))
+        add_members(self.X[rows], self.coef, self.intercept, total)
+        return checked(total / len(self.coef))
 
 
-def by_member(predict: Predictor, shape: tuple[int, int, int], n_jobs: int | None) -> NDArray[np.float64]:
+def mean_of(predictor: Predictor, members: int, rows: slice) -> NDArray[np.float64]:
+    """Return the mean of the members' probabilities, added up one after another."""
+    total = predictor.member(0, rows)
+    for m in range(1, members):
+        total += predictor.member(m, rows)
+    return total / members
+
+
+def by_member(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | None) -> NDArray[np.float64]:
     """Return the probabilities (M, n, K) of all members, with so many jobs in threads."""
     members, n, _ = shape
     probabilities = np.empty(shape)
 
     def fill(part: tuple[int, slice]) -> None:
         m, rows = part
-        probabilities[m, rows] = predict(m, rows)
+        probabilities[m, rows] = predictor.member(m, rows)
 
     with one_blas_thread():
         over_parts(fill, [(m, rows) for rows in _slices(n, ROWS) for m in range(members)], local_threads(n_jobs))
     return probabilities
 
 
-def averaged(predict: Predictor, shape: tuple[int, int, int], n_jobs: int | None) -> NDArray[np.float64]:
-    """Return the mean (n, K) of the members' probabilities, added up one after another."""
-    members, n, K = shape
-    mean = np.zeros((n, K))
+def averaged(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | None) -> NDArray[np.float64]:
+    """Return the mean (n, K) of the members' probabilities, with so many jobs in threads."""
+    _, n, K = shape
+    mean = np.empty((n, K))
 
     def fill(rows: slice) -> None:
-        some = mean[rows]
-        for m in range(members):
-            some += predict(m, rows)
-        some /= members
-        np.minimum(some, 1.0, out=some)
+        np.minimum(predictor.mean(rows), 1.0, out=mean[rows])
 
     with one_blas_thread():
         over_parts(fill, _slices(n, TILE), local_threads(n_jobs))
@@ -115,28 +141,66 @@ def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
     Rows are multiplied in tiles of one size, the last filled up with zeros: the kernel that multiplies matrices
     may add in another order for another shape.
     """
-    n = X.shape[0]
-    scores = np.empty((n, len(coef)))
+    scores = np.empty((X.shape[0], len(coef)))
     if sp.issparse(X):
         scores[:] = X @ coef.T
+        scores += intercept
     else:
-        for start in range(0, n - n % TILE, TILE):
-            np.matmul(X[start : start + TILE], coef.T, out=scores[start : start + TILE])
-        if rest := n % TILE:
-            last = np.zeros((TILE, X.shape[1]))
-            last[:rest] = X[n - rest :]
-            scores[n - rest :] = (last @ coef.T)[:rest]
-    scores += intercept
+        fill_scores(np.ascontiguousarray(X), np.ascontiguousarray(coef), intercept, scores)
     return scores
 
 
-def sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / (1 + exp(-scores)), in the memory of the scores."""
-    np.negative(scores, out=scores)
-    with np.errstate(over="ignore"):  # exp(-score) = inf stands for the probability 0
-        np.exp(scores, out=scores)
-    scores += 1
-    return np.reciprocal(scores, out=scores)
+@njit(cache=True, nogil=True)
+def fill_scores(X: Any, coef: Any, intercept: Any, scores: Any) -> None:
+    """Fill ``scores`` (n, B) with X coefᵀ + intercept; see `linear_scores`."""
+    n, d = X.shape
+    B = coef.shape[0]
+    tile = np.zeros((TILE, d))
+    result = np.empty((TILE, B))
+    for start in range(0, n, TILE):
+        size = min(TILE, n - start)
+        if size < TILE:
+            tile[:] = 0
+        tile[:size] = X[start : start + size]
+        np.dot(tile, coef.T, result)
+        for i in range(size):
+            for b in range(B):
+                scores[start + i, b] = result[i, b] + intercept[b]
+
+
+@njit(cache=True, nogil=True)
+def add_members(X: Any, coef: Any, intercept: Any, total: Any) -> None:
+    """Add the probabilities of every member, (M, K) logistic regressions, to ``total`` (n, K)."""
+    scores = np.empty(total.shape)
+    for m in range(coef.shape[0]):
+        fill_scores(X, coef[m], intercept[m], scores)
+        sigmoid(scores)
+        total += scores
+
+
+# exp(r) = Σ_k r^k / k!, to the last bit or two for |r| <= ln 2 / 2
+_EXP_SERIES = tuple(1 / float(np.prod(np.arange(1.0, k + 1))) for k in range(13, -1, -1))
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+def sigmoid(scores: Any) -> Any:
+    """Return 1 / (1 + exp(-scores)), in the memory of the scores: the compiler vectorises it, unlike a call of exp."""
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            score = scores[i, j]
+            # exp(-|score|) is nothing beyond -708, and infinite scores are certain.
+            argument = max(-abs(score), -708.0)
+            k = np.floor(argument * 1.4426950408889634 + 0.5)
+            rest = (argument - k * 0.693359375) + k * 2.1219444005469057e-4
+            e = 0.0
+            for term in _EXP_SERIES:
+                e = e * rest + term
+            e *= np.int64((np.int64(k) + np.int64(1023)) << np.int64(52)).view(np.float64)
+            e = e if abs(score) < 708 else 0.0
+            likely = 1 / (1 + e)
+            found = likely if score >= 0 else e * likely
+            scores[i, j] = found if score == score else score
+    return scores
 
 
 def checked(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
