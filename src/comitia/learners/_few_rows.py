@@ -33,7 +33,7 @@ def logistic_for_few(
     >>> logistic_for_few(np.array([[0.0], [2.0]]), np.ones((2, 1, 1)), np.zeros((2, 1))).round(3).tolist()
     [[[0.5], [0.881]], [[0.5], [0.881]]]
     """
-    return checked(sigmoid(_scores(X, coef, intercept)))
+    return checked(_probabilities(_scores(X, coef, intercept)))
 
 
 def chains_for_few(fit: ChainFit, X: NDArray[np.float64], decide: bool) -> NDArray[np.float64]:
@@ -42,7 +42,7 @@ def chains_for_few(fit: ChainFit, X: NDArray[np.float64], decide: bool) -> NDArr
     for walked, influence in zip(scores, fit.influence, strict=True):
         walk(walked, influence, decide)
     probabilities = np.empty_like(scores)
-    np.put_along_axis(probabilities, fit.orders[:, np.newaxis], checked(sigmoid(scores)), axis=2)
+    np.put_along_axis(probabilities, fit.orders[:, np.newaxis], checked(_probabilities(scores)), axis=2)
     return probabilities
 
 
@@ -56,3 +56,8 @@ def _scores(X: NDArray[np.float64], coef: NDArray[np.float64], intercept: NDArra
             its_scores[:] = np.matmul(tile, its_coef.T, out=room)[: len(X)]
     scores += intercept[:, np.newaxis]
     return scores
+
+
+def _probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    probabilities: NDArray[np.float64] = sigmoid(scores.reshape(-1, scores.shape[2])).reshape(scores.shape)
+    return probabilities
