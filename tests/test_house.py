@@ -37,6 +37,6 @@ def doors() -> Iterator[tuple[str, object]]:
                 yield f"{name}.{public}", thing
 
 
-@pytest.mark.parametrize(("name", "thing"), doors(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(("name", "thing"), list(doors()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_public_object_has_an_example(name, thing):
     assert ">>>" in (inspect.getdoc(thing) or ""), name

@@ -27,7 +27,18 @@ _DEEPEST = 100
 
 
 class ModelFileError(ComitiaError):
-    """A file is no model, or one that must not be opened."""
+    """A file is no model, or one that must not be opened.
+
+    Examples
+    --------
+    >>> import os
+    >>> import comitia
+    >>> try:
+    ...     comitia.load(os.devnull)
+    ... except comitia.ModelFileError as error:
+    ...     print(str(error).partition(": ")[2])
+    BadZipFile: File is not a zip file.
+    """
 
 
 @dataclass(frozen=True)

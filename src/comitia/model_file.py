@@ -30,7 +30,7 @@ from comitia.relevance import POOLS, READINGS, mixture
 if typing.TYPE_CHECKING:
     from comitia.datasets import Dataset
 
-__all__ = ["Model", "ModelFileError", "known_types", "load", "save"]
+__all__ = ["Model", "ModelFileError", "load", "save"]
 
 _FORMAT = 2
 _SCALARS = tuple(np.dtype(code).type for code in "?bhilqBHILQefdU")
@@ -57,14 +57,11 @@ def save(model: Model | MultilabelEnsemble, path: str | Path, *, trusted: Iterab
     Examples
     --------
     >>> import tempfile
-    >>> from sklearn.datasets import make_multilabel_classification
     >>> import comitia
-    >>> X, Y = make_multilabel_classification(random_state=0)
-    >>> path = Path(tempfile.mkdtemp()) / "model.skops"
-    >>> comitia.save(comitia.ECCClassifier(n_estimators=5, random_state=0).fit(X, Y), path)
-    >>> comitia.load(path).predict(X[:2])
-    array([[0, 0, 0, 1, 1],
-           [0, 0, 1, 0, 0]])
+    >>> path = f"{tempfile.mkdtemp()}/model.skops"
+    >>> comitia.save(comitia.EMODTClassifier(3, random_state=0).fit([[0.0], [1.0]], [[0, 1], [1, 0]]), path)
+    >>> comitia.load(path).predict([[1.0]]).shape
+    (1, 2)
     """
     whole = model if isinstance(model, Model) else Model.of(model)
     content = {
@@ -121,6 +118,15 @@ def load(path: str | Path, *, trusted: Iterable[str] = (), max_bytes: int | None
     ------
     ModelFileError
         When the file is no model, holds other types, is damaged or too large.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import comitia
+    >>> path = f"{tempfile.mkdtemp()}/model.skops"
+    >>> comitia.save(comitia.EMODTClassifier(3).fit([[0.0], [1.0]], [[0, 1], [1, 0]]), path)
+    >>> comitia.load(path)
+    EMODTClassifier(n_estimators=3)
     """
     return Model.open(path, trusted=trusted, max_bytes=max_bytes).ensemble
 
@@ -137,6 +143,12 @@ class Model:
         Names of the columns that it reads and writes, in its order.
     version : str
         The version of the library that fitted it.
+
+    Examples
+    --------
+    >>> from comitia import EMODTClassifier, model_file
+    >>> model_file.Model.of(EMODTClassifier(3).fit([[0.0], [1.0]], [[0, 1], [1, 0]])).labels
+    ('y0', 'y1')
     """
 
     ensemble: Any

@@ -42,7 +42,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TestResult:
-    """The statistic of a test and the chance of one as extreme when nothing differs."""
+    """The statistic of a test and the chance of one as extreme when nothing differs.
+
+    Examples
+    --------
+    >>> from comitia.statistics import wilcoxon
+    >>> wilcoxon([1.0, 2.0, 3.0, 4.0, 5.0])
+    TestResult(statistic=0.0, p_value=0.0625)
+    """
 
     __test__ = False  # a result, not a test case, whatever pytest makes of its name
 
@@ -66,6 +73,12 @@ class Nemenyi:
         Average ranks that differ by more than this differ significantly at ``alpha``.
     alpha : float
         Level of the critical distance.
+
+    Examples
+    --------
+    >>> from comitia.statistics import nemenyi
+    >>> nemenyi([[1, 2], [1, 3], [2, 4]]).average_ranks
+    array([1., 2.])
     """
 
     average_ranks: Floats

@@ -5,9 +5,11 @@ import pytest
 
 from comitia._baselines import BASELINES, constant_answers
 from comitia.datasets import MultilabelStratifiedKFold
-from comitia.experiments import Cell, DataSource, EnsembleSetting, Memory, Plan, Store, loss_of, run_plan
+from comitia.experiments import Cell, DataSource, EnsembleSetting, Plan, Store, run_plan
 from comitia.experiments._cell import compute_cell, fit_cell
 from comitia.experiments._details import BINS
+from comitia.experiments._memory import Memory
+from comitia.experiments._score import loss_of
 
 LOSSES = ("hamming", "subset01", "f1")
 

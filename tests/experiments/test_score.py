@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 import comitia.ensembles._base
 from comitia import ENSEMBLES
 from comitia.aggregation import AGGREGATIONS
-from comitia.experiments import Way, losses_of
+from comitia.experiments._score import Way, losses_of
 from comitia.losses import get_loss
 
 # A committee has ensembles in the place of a number of members.

@@ -24,7 +24,7 @@ from comitia.experiments._settings import FOLLOWS, KINDS
 from comitia.report import Results, Setting, SevenSegments, read_paper
 
 if TYPE_CHECKING:
-    from comitia.experiments import Memory
+    from comitia.experiments._memory import Memory
 
 _TITLES = {"table2": "Table 2 of the paper, run again", "figure2": "Figure 2 of the paper, run again"}
 _DISPLAYED_DIGITS = 10

@@ -35,6 +35,17 @@ class Beliefs:
         Whether one decision is all that will be asked for: members are then gone through one at a time, and not kept.
     joint_weights : array-like of float, shape (M,), optional
         Weight of each member where joint distributions are mixed; by default the same.
+
+    Examples
+    --------
+    >>> from comitia import Beliefs, Marginals, get_aggregation, get_loss, get_pool, get_reading
+    >>> members = [Marginals([[0.9, 0.4]]), Marginals([[0.6, 0.3]]), Marginals([[0.2, 0.45]])]
+    >>> beliefs = Beliefs(lambda joint: members)
+    >>> for loss in map(get_loss, ("hamming", "f1")):
+    ...     ctp = get_aggregation("ctp", loss).decision(loss, get_pool("mean"), get_reading("auto"))
+    ...     print(beliefs.decide(ctp))
+    [[1 0]]
+    [[1 1]]
     """
 
     ask: Callable[[bool], Iterable[Relevance]]

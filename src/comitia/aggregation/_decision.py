@@ -15,6 +15,13 @@ class Pooled:
 
     A pool of marginals is calibrated, where there is a calibration, and read once they are pooled; joint distributions
     are read, where that is needed, before.
+
+    Examples
+    --------
+    >>> from comitia.aggregation import Pooled
+    >>> from comitia.relevance import mean, mixture
+    >>> Pooled(mean).joint, Pooled(mixture).joint
+    (False, True)
     """
 
     pool: Pool
@@ -30,6 +37,12 @@ class Votes:
     """The distribution of the labelings that members decide on, each for this loss.
 
     With ``joint`` each decides by its joint distribution, otherwise by its marginals as they are read.
+
+    Examples
+    --------
+    >>> from comitia import Hamming, get_aggregation, get_pool, get_reading
+    >>> get_aggregation("bmv", Hamming()).decision(Hamming(), get_pool("mean"), get_reading("auto")).over
+    Votes(loss=Hamming(false_positive=1.0, false_negative=1.0, ties='irrelevant'), joint=False)
     """
 
     loss: Loss
@@ -48,6 +61,13 @@ class Decision:
         The distribution.
     reading : Reading
         How marginals, of the pool or of members that vote, are read as beliefs about whole labelings.
+
+    Examples
+    --------
+    >>> from comitia import get_aggregation, get_loss, get_pool, get_reading
+    >>> f1 = get_loss("f1")
+    >>> get_aggregation("ctp", f1).decision(f1, get_pool("mean"), get_reading("auto"))
+    Decision(loss=FLoss(beta=1.0, zero_division=1.0), over=Pooled(pool=Mean(), calibration=None), reading=Auto())
     """
 
     loss: Loss

@@ -58,6 +58,14 @@ class CombineThenPredict(Aggregation):
         Minimised in place of the user's loss: with Hamming loss this is graded majority voting.
     reading : Reading, optional
         Used in place of the user's reading.
+
+    Examples
+    --------
+    >>> from comitia import CombineThenPredict, Marginals, decide
+    >>> from comitia.relevance import median
+    >>> members = [Marginals([[0.9, 0.3]]), Marginals([[0.8, 0.6]]), Marginals([[0.1, 0.7]])]
+    >>> decide(members, "hamming", CombineThenPredict()), decide(members, "hamming", CombineThenPredict(median))
+    (array([[1, 1]], dtype=int8), array([[1, 1]], dtype=int8))
     """
 
     pool: Pool | None = None
@@ -85,6 +93,13 @@ class PredictThenCombine(Aggregation):
         Minimised by the members in place of the user's loss: with Hamming loss this is binary majority voting.
     reading : Reading, optional
         Used in place of the user's reading.
+
+    Examples
+    --------
+    >>> from comitia import Marginals, PredictThenCombine, SubsetZeroOne, decide
+    >>> members = [Marginals([[0.9, 0.1]]), Marginals([[0.1, 0.9]]), Marginals([[0.9, 0.9]]), Marginals([[0.1, 0.9]])]
+    >>> decide(members, "hamming", PredictThenCombine(SubsetZeroOne())), decide(members, "hamming", "bmv")
+    (array([[0, 1]], dtype=int8), array([[1, 1]], dtype=int8))
     """
 
     combine: Loss | None = None
@@ -126,7 +141,14 @@ _titles.AGGREGATIONS.update({name: aggregation.title for name, aggregation in AG
 
 
 def get_aggregation(aggregation: str | Aggregation | None, loss: Loss) -> Aggregation:
-    """Return the aggregation of this name, the one the paper advises for the loss if None, or the one given."""
+    """Return the aggregation of this name, the one the paper advises for the loss if None, or the one given.
+
+    Examples
+    --------
+    >>> from comitia import SubsetZeroOne, get_aggregation
+    >>> get_aggregation(None, SubsetZeroOne()).title, get_aggregation("gmv", SubsetZeroOne()).title
+    ('PTC-mode', 'GMV')
+    """
     if isinstance(aggregation, Aggregation):
         return aggregation
     name = advised(loss) if aggregation is None else aggregation
@@ -137,5 +159,13 @@ def get_aggregation(aggregation: str | Aggregation | None, loss: Loss) -> Aggreg
 
 
 def advised(loss: Loss) -> str:
-    """Return the name of the aggregation that the paper advises for this loss."""
+    """Return the name of the aggregation that the paper advises for this loss.
+
+    Examples
+    --------
+    >>> from comitia import get_loss
+    >>> from comitia.aggregation import advised
+    >>> advised(get_loss("subset01")), advised(get_loss("f1"))
+    ('ptc-mode', 'ctp')
+    """
     return "ptc-mode" if isinstance(loss, SubsetZeroOne) else "ctp"

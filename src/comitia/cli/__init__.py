@@ -10,7 +10,14 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; the entry point of ``comitia``."""
+    """Run the command line; the entry point of ``comitia``.
+
+    Examples
+    --------
+    >>> import subprocess, sys
+    >>> subprocess.run([sys.executable, "-m", "comitia", "--version"], capture_output=True).returncode
+    0
+    """
     with one_interrupt(to_the_end=True):
         try:
             from comitia.cli.app import app

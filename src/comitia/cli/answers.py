@@ -18,7 +18,7 @@ from comitia.cli.errors import misuse
 from comitia.columns._kinds import matching
 from comitia.datasets import Dataset, load_dataset
 from comitia.datasets._text import STDIN
-from comitia.experiments import loss_of
+from comitia.experiments._score import loss_of
 from comitia.model_file import Model
 
 ONE_COLUMN, EXPECTED = "labels", "expected loss"

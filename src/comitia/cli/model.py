@@ -63,8 +63,8 @@ from comitia.cli.options import (
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import Dataset, load_features
 from comitia.datasets._text import STDIN
-from comitia.experiments import CHOSEN_BY_OOB, loss_of
-from comitia.experiments._plan import TARGET_NAMES
+from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES
+from comitia.experiments._score import loss_of
 from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 from comitia.report._plain import how_good

@@ -34,7 +34,17 @@ class CrashError(RuntimeError):
 
 
 class ClusterError(ComitiaError):
-    """A cluster cannot be reached, cannot be used, or was lost; what is finished is kept."""
+    """A cluster cannot be reached, cannot be used, or was lost; what is finished is kept.
+
+    Examples
+    --------
+    >>> from comitia.experiments import ClusterError, read_plan, run_plan
+    >>> try:
+    ...     run_plan(read_plan("table2"), cluster="scheduler.json")
+    ... except ClusterError as error:
+    ...     print(str(error).partition("; ")[2])
+    got 'scheduler.json', which is no file.
+    """
 
 
 class Engine(Protocol):

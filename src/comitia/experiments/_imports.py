@@ -22,7 +22,17 @@ OURS = "comitia"
 
 
 class PlanError(ComitiaError):
-    """A plan asks for something that does not exist or does not fit together."""
+    """A plan asks for something that does not exist or does not fit together.
+
+    Examples
+    --------
+    >>> from comitia.experiments import PlanError, read_plan
+    >>> try:
+    ...     read_plan("table3")
+    ... except PlanError as error:
+    ...     print(error)
+    unknown plan 'table3': did you mean 'table2'? There are: figure2, table2. A path of a TOML file is a plan as well.
+    """
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,17 @@ LOCK = ".lock"
 
 
 class StoreError(ComitiaError):
-    """A folder cannot be used for a run."""
+    """A folder cannot be used for a run.
+
+    Examples
+    --------
+    >>> from comitia.experiments import Store, StoreError
+    >>> try:
+    ...     Store.read("no-such-run")
+    ... except StoreError as error:
+    ...     print(error)
+    no-such-run is not the folder of a run: it has no plan.toml
+    """
 
 
 @contextlib.contextmanager

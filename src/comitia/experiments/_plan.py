@@ -53,6 +53,12 @@ class DataSource:
         What is known of the features; see `comitia.datasets.Dataset.with_columns`.
     folder : str, optional
         Where a relative path begins: the folder of the plan's file; by default the one in which the plan is run.
+
+    Examples
+    --------
+    >>> from comitia.experiments import DataSource
+    >>> DataSource("seven-segment").load().n_labels
+    7
     """
 
     name: str
@@ -97,7 +103,14 @@ class DataSource:
 
 @dataclass(frozen=True)
 class Cell:
-    """The smallest piece of work: one ensemble fitted on the training part of one fold and scored on its test part."""
+    """The smallest piece of work: one ensemble fitted on the training part of one fold and scored on its test part.
+
+    Examples
+    --------
+    >>> from comitia.experiments import read_plan
+    >>> next(read_plan("table2").cells())
+    Cell(dataset='cal500', ensemble='emodt', repeat=0, fold=0)
+    """
 
     dataset: str
     ensemble: str
@@ -143,6 +156,13 @@ class Plan:
         Whether folds keep the proportion of every label; the paper's are plain, shuffled ones.
     seed : int
         Every seed is derived from it and from the names of dataset and ensemble, the repeat and the fold.
+
+    Examples
+    --------
+    >>> from comitia.experiments import DataSource, EnsembleSetting, Plan
+    >>> plan = Plan("mine", (DataSource("seven-segment"),), (EnsembleSetting("ecc"),), losses=("f1",), folds=3)
+    >>> len(list(plan.cells())), plan.folds
+    (3, 3)
     """
 
     name: str

@@ -27,7 +27,14 @@ _WORDS = {str: "text", int: "a whole number", bool: "true or false"}
 
 
 def paper_plans() -> list[str]:
-    """The names of the plans that come with the library."""
+    """The names of the plans that come with the library.
+
+    Examples
+    --------
+    >>> from comitia.experiments import paper_plans
+    >>> paper_plans()
+    ['figure2', 'table2']
+    """
     return sorted(entry.name.removesuffix(".toml") for entry in _shipped().iterdir() if entry.name.endswith(".toml"))
 
 

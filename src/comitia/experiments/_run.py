@@ -43,6 +43,12 @@ class Progress:
         Its error, if it failed.
     seconds_left : float or None
         How long the rest will take; None where nothing is known yet.
+
+    Examples
+    --------
+    >>> from comitia.experiments import Progress
+    >>> Progress(done=3, failed=0, total=4, seconds_left=2.5).seconds_left
+    2.5
     """
 
     done: int
@@ -67,6 +73,12 @@ class Summary:
         Cell and error of those that failed.
     seconds : float
         Time that this run took.
+
+    Examples
+    --------
+    >>> from comitia.experiments import read_plan, run_plan
+    >>> run_plan(read_plan("table2"), cells=[]).computed
+    0
     """
 
     store: Any

@@ -46,6 +46,19 @@ class Store:
         The folder.
     plan : Plan
         The plan whose rows it holds.
+
+    Examples
+    --------
+    >>> from comitia.experiments import DataSource, EnsembleSetting, Plan, Store, run_plan
+    >>> import tempfile
+    >>> from comitia.datasets import make_joint
+    >>> data = make_joint(60, 3, 2, dependence=0.5, random_state=0).dataset
+    >>> trees = EnsembleSetting("emodt", {"n_estimators": 3})
+    >>> plan = Plan("mine", (DataSource("joint"),), (trees,), losses=("f1",), aggregations=("ctp",), folds=2)
+    >>> folder = tempfile.mkdtemp()
+    >>> _ = run_plan(plan, folder, data={"joint": data}, n_jobs=1)
+    >>> len(Store.read(folder).rows())
+    2
     """
 
     folder: Path

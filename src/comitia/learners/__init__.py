@@ -4,30 +4,19 @@ from comitia.learners._boosting import BoostedTrees, boost_trees, predict_booste
 from comitia.learners._chains import ChainFit, fit_chains, predict_chains
 from comitia.learners._logistic import LogisticFit, fit_logistic
 from comitia.learners._logistic_predict import predict_logistic
-from comitia.learners._tree import (
-    LeafCounts,
-    MultiObjectiveTree,
-    apply_trees,
-    export_graphviz,
-    export_text,
-    grow_trees,
-    mean_marginals,
-)
+from comitia.learners._tree import MultiObjectiveTree, export_graphviz, export_text, grow_trees
 
 __all__ = [
     "BoostedTrees",
     "ChainFit",
-    "LeafCounts",
     "LogisticFit",
     "MultiObjectiveTree",
-    "apply_trees",
     "boost_trees",
     "export_graphviz",
     "export_text",
     "fit_chains",
     "fit_logistic",
     "grow_trees",
-    "mean_marginals",
     "predict_boosted",
     "predict_chains",
     "predict_logistic",

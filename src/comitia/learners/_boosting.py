@@ -60,6 +60,13 @@ class BoostedTrees:
     losses : float64 array of shape (n_rounds + 1,)
         Mean log loss, over labels and unseen instances, before the first tree and after each; empty if all instances
         were seen.
+
+    Examples
+    --------
+    >>> from comitia.learners import boost_trees
+    >>> (trees,) = boost_trees([[0.0], [1.0], [2.0], [3.0]] * 5, [[0], [0], [1], [1]] * 5, seeds=[0], max_rounds=3)
+    >>> trees.n_rounds, trees.values.shape
+    (3, (6, 1))
     """
 
     n_features: int
@@ -219,7 +226,7 @@ def boost_trees(
     Examples
     --------
     >>> import numpy as np
-    >>> from comitia.learners._boosting import boost_trees, predict_boosted
+    >>> from comitia.learners import boost_trees, predict_boosted
     >>> X = np.arange(40.0)[:, np.newaxis]
     >>> Y = np.hstack([X < 10, X >= 20]).astype(int)
     >>> models = boost_trees(X, Y, seeds=[0], max_rounds=50)
@@ -281,6 +288,13 @@ def predict_boosted(
     """Yield the probabilities (n, K) that each of the sequences, or their first trees, gives to the labels of X.
 
     Costs O(n (depth + K)) a tree.  A sparse X is made dense a slice at a time.
+
+    Examples
+    --------
+    >>> from comitia.learners import boost_trees, predict_boosted
+    >>> models = boost_trees([[0.0], [1.0], [2.0], [3.0]] * 5, [[0], [0], [1], [1]] * 5, seeds=[0, 1], max_rounds=20)
+    >>> [p.round().tolist() for p in predict_boosted(models, [[0.0], [3.0]])]
+    [[[0.0], [1.0]], [[0.0], [1.0]]]
     """
     if not models:
         raise ComitiaError("at least one boosted sequence is needed; got none.")

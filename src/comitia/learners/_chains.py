@@ -34,6 +34,13 @@ class ChainFit:
     intercept, objective : float64 arrays of shape (M, K)
     converged : bool array of shape (M, K)
     n_iter : int64 array of shape (M, K)
+
+    Examples
+    --------
+    >>> from comitia.learners import fit_chains
+    >>> fit = fit_chains([[0.0], [1.0], [2.0]], [[0, 1], [1, 0], [1, 0]], [[0, 1], [1, 0]])
+    >>> fit.coef.shape, fit.influence.shape
+    ((2, 2, 1), (2, 2, 2))
     """
 
     orders: NDArray[np.int64]
@@ -181,6 +188,15 @@ def predict_chains(
     -----
     The features' part of all scores is one matrix product a chain, n K d operations.  A label passed on as 0
     costs nothing, so with decisions the walk follows the number of relevant labels, not K².
+
+    Examples
+    --------
+    >>> from comitia.learners import fit_chains, predict_chains
+    >>> X, Y = [[0.0], [1.0], [2.0], [3.0]], [[0, 1], [0, 1], [1, 0], [1, 0]]
+    >>> fit = fit_chains(X, Y, orders=[[0, 1], [1, 0]], C=10)
+    >>> predict_chains(fit, [[0.5]]).round()[:, 0]
+    array([[0., 1.],
+           [0., 1.]])
     """
     chosen = np.arange(len(fit.orders)) if members is None else np.asarray(members)
     predictor = ChainPredictor.of(fit, X, method, chosen)

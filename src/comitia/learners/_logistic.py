@@ -48,6 +48,13 @@ class LogisticFit:
         Whether the bound of the relative gap reached the tolerance.
     n_iter : int64 array of shape (B,)
         Quasi-Newton steps taken.
+
+    Examples
+    --------
+    >>> from comitia.learners import fit_logistic
+    >>> fit = fit_logistic([[0.0], [1.0], [2.0]], [[0, 1], [1, 0], [1, 1]])
+    >>> fit.coef.shape, fit.intercept.shape
+    ((2, 1), (2,))
     """
 
     coef: NDArray[np.float64]

@@ -78,6 +78,12 @@ class MultiObjectiveTree:
         Weight of each labelset in each leaf, if it was asked for.
     n_labelsets : int
         Number of columns of ``labelsets``.
+
+    Examples
+    --------
+    >>> from comitia.learners import grow_trees
+    >>> [tree.n_leaves for tree in grow_trees([[0.0], [1.0]], [[1, 0], [0, 1]], seeds=[0])]
+    [2]
     """
 
     n_features: int
@@ -260,7 +266,7 @@ def grow_trees(
 
     Examples
     --------
-    >>> from comitia.learners._tree import grow_trees
+    >>> from comitia.learners import grow_trees
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> Y = [[1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 0, 1]]
     >>> (tree,) = grow_trees(X, Y, seeds=[0], max_depth=1)

@@ -48,7 +48,7 @@ def export_text(
 
     Examples
     --------
-    >>> from comitia.learners._tree import export_text, grow_trees
+    >>> from comitia.learners import export_text, grow_trees
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> Y = [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> (tree,) = grow_trees(X, Y, seeds=[0], max_depth=1)
@@ -111,6 +111,13 @@ def export_graphviz(
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from comitia.learners import export_graphviz, grow_trees
+    >>> (tree,) = grow_trees([[0.0], [1.0]], [[1, 0], [0, 1]], seeds=[0])
+    >>> print(export_graphviz(tree).splitlines()[-2])
+    0 -> 2 [labeldistance=2.5, labelangle=-45, headlabel="False"] ;
     """
     features = _names(feature_names, tree.n_features, "feature")
     leaf_text = _LeafText(tree, label_names, max_labels, decimals)

@@ -22,7 +22,7 @@ def cut_back(tree: MultiObjectiveTree, min_samples_split: int) -> tuple[NDArray[
 
     Examples
     --------
-    >>> from comitia.learners._tree import grow_trees
+    >>> from comitia.learners import grow_trees
     >>> X, Y = [[0.0], [1.0], [2.0], [3.0]], [[1], [1], [1], [0]]
     >>> (tree,) = grow_trees(X, Y, seeds=[0])
     >>> part_of, marginals = cut_back(tree, 5)

@@ -59,6 +59,13 @@ class Ballots:
         The labelings, packed.
     n_labels : int
         K.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Ballots
+    >>> ballots = Ballots.cast([[[1, 0]], [[1, 1]], [[1, 1]]])
+    >>> ballots.counted().weights.toarray(), ballots.counted(size=2).weights.toarray()
+    (array([[1., 2.]]), array([[1., 1.]]))
     """
 
     words: NDArray[np.uint64]

@@ -20,7 +20,15 @@ Kept = TypeVar("Kept")
 
 
 class Relevance(ABC):
-    """A belief about the labels of each of n instances."""
+    """A belief about the labels of each of n instances.
+
+    Examples
+    --------
+    >>> from comitia.relevance import LabelSets, Relevance
+    >>> belief = LabelSets([[1, 1], [0, 0]], [[0.75, 0.25]])
+    >>> isinstance(belief, Relevance), belief.n_labels, belief.marginals()
+    (True, 2, array([[0.75, 0.75]]))
+    """
 
     observed: Observed | None = None
     """The labelsets of the training data that the belief comes from, where they are known."""
@@ -56,6 +64,17 @@ class Members(ABC):
     """What all members believe about some instances: a collection that can be gone through again.
 
     It knows the mean of their marginals at less cost than adding them up, and to the same bits.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Marginals, Members, mean
+    >>> class Two(Members):
+    ...     def __iter__(self):
+    ...         yield from (Marginals([[0.2]]), Marginals([[0.6]]))
+    ...     def mean(self):
+    ...         return sum(member.p for member in self) / 2
+    >>> mean(Two()).p
+    array([[0.4]])
     """
 
     @abstractmethod

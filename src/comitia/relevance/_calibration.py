@@ -149,6 +149,14 @@ def fit_calibration(
     Platt (1999), Probabilistic outputs for support vector machines.  Zadrozny and Elkan (2002), Transforming classifier
     scores into accurate multiclass probability estimates, KDD.  Boström (2008), Calibrating random forests, ICMLA: for
     bagged members out-of-bag beliefs calibrate better than a held-out part.
+
+    Examples
+    --------
+    >>> from comitia.relevance import fit_calibration
+    >>> p = [[0.2], [0.3], [0.4], [0.5], [0.6], [0.7]]
+    >>> Y = [[0], [0], [0], [1], [1], [1]]
+    >>> fit_calibration(p, Y, kind="sigmoid", min_positives=3).kinds, fit_calibration(p, Y).kinds
+    (('sigmoid',), ('none',))
     """
     belief, truth = Marginals(np.asarray(p)).p, check_labels(Y, "Y")
     if belief.shape != truth.shape:

@@ -89,6 +89,14 @@ class NonEmptyMarginals(Relevance):
     See Also
     --------
     comitia.relevance.NonEmpty : the reading that makes it.
+
+    Examples
+    --------
+    >>> from comitia import SubsetZeroOne
+    >>> from comitia.relevance import Marginals, NonEmptyMarginals
+    >>> belief = NonEmptyMarginals.of(Marginals([[0.4, 0.45]]))
+    >>> SubsetZeroOne().minimise(belief)
+    array([[0, 1]], dtype=int8)
     """
 
     q: FloatArray

@@ -26,6 +26,15 @@ class Pool(ABC):
 
     Members are consumed one at a time; a pool that must see them all at once says so.  Weights are of members, (M,),
     or of members for each instance, (M, n).
+
+    Examples
+    --------
+    >>> from comitia.relevance import Marginals, Pool
+    >>> class Boldest(Pool):
+    ...     def __call__(self, members, weights=None):
+    ...         return max(members, key=lambda member: abs(member.p - 0.5).sum())
+    >>> Boldest()([Marginals([[0.6, 0.4]]), Marginals([[0.9, 0.2]])]).p
+    array([[0.9, 0.2]])
     """
 
     joint: ClassVar[bool] = False
@@ -70,6 +79,12 @@ class LogOdds(Pool):
     ----------
     epsilon : float in (0, 1/2)
         How far: no member's odds count for more than (1 − ε) / ε.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Marginals, log_odds
+    >>> log_odds([Marginals([[0.5]]), Marginals([[0.9]])]).p.round(2)
+    array([[0.75]])
     """
 
     epsilon: float = 1e-3
@@ -92,6 +107,12 @@ class Median(Pool):
     """Median of the marginals: robust against members that are far off.  Keeps all members in memory.
 
     With weights, the midpoint of the probabilities that have at most half the weight below and above them.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Marginals, median
+    >>> median([Marginals([[0.1]]), Marginals([[0.2]]), Marginals([[0.9]])]).p
+    array([[0.2]])
     """
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
@@ -116,6 +137,12 @@ class TrimmedMean(Pool):
     ----------
     share : float in [0, 1/2)
         Share of the members that is left out at either end, rounded down to whole members.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Marginals, TrimmedMean
+    >>> TrimmedMean(0.25)([Marginals([[p]]) for p in (0.0, 0.2, 0.4, 1.0)]).p
+    array([[0.3]])
     """
 
     share: float = 0.1
@@ -247,7 +274,14 @@ POOLS: dict[str, Pool] = {
 
 
 def get_pool(pool: str | Pool) -> Pool:
-    """Return the pool of this name, or the pool itself."""
+    """Return the pool of this name, or the pool itself.
+
+    Examples
+    --------
+    >>> from comitia.relevance import get_pool
+    >>> get_pool("median")
+    Median()
+    """
     if isinstance(pool, Pool):
         return pool
     if not isinstance(pool, str) or pool not in POOLS:

@@ -18,6 +18,13 @@ class Reading(ABC):
     """Makes a belief about whole labelings of marginals: ``reading(belief)``.
 
     A joint distribution (:class:`LabelSets`) is one already, and stays what it is.
+
+    Examples
+    --------
+    >>> from comitia import READINGS, Marginals, Observed
+    >>> belief = Marginals([[0.4, 0.3]], Observed.of([[1, 0], [0, 1], [0, 0]]))
+    >>> [type(reading(belief)).__name__ for reading in READINGS.values()]
+    ['Marginals', 'Marginals', 'NonEmptyMarginals', 'LabelSets']
     """
 
     joint: ClassVar[bool] = False
@@ -35,7 +42,15 @@ class Reading(ABC):
 
 @dataclass(frozen=True)
 class Independent(Reading):
-    """Labels are independent, P(y) = Π p_k^{y_k} (1 − p_k)^{1 − y_k}."""
+    """Labels are independent, P(y) = Π p_k^{y_k} (1 − p_k)^{1 − y_k}.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Independent, Marginals
+    >>> belief = Marginals([[0.7, 0.6]])
+    >>> Independent()(belief) is belief
+    True
+    """
 
     def _read(self, belief: Marginals) -> Relevance:
         return belief
@@ -70,7 +85,16 @@ class NonEmpty(Reading):
 
 @dataclass(frozen=True)
 class Auto(Reading):
-    """Never empty where every instance that the members learnt from had a label; otherwise independent labels."""
+    """Never empty where every instance that the members learnt from had a label; otherwise independent labels.
+
+    Examples
+    --------
+    >>> from comitia.relevance import Auto, Marginals, Observed
+    >>> type(Auto()(Marginals([[0.7, 0.6]], Observed.of([[1, 0], [1, 1]])))).__name__
+    'NonEmptyMarginals'
+    >>> type(Auto()(Marginals([[0.7, 0.6]], Observed.of([[0, 0], [1, 1]])))).__name__
+    'Marginals'
+    """
 
     def _read(self, belief: Marginals) -> Relevance:
         known = belief.observed
@@ -159,7 +183,14 @@ seen        only the labelsets of the training data are possible, the frequent o
 
 
 def get_reading(reading: str | Reading) -> Reading:
-    """Return the reading of this name, or the reading itself."""
+    """Return the reading of this name, or the reading itself.
+
+    Examples
+    --------
+    >>> from comitia.relevance import get_reading
+    >>> get_reading("nonempty")
+    NonEmpty()
+    """
     if isinstance(reading, Reading):
         return reading
     if not isinstance(reading, str) or reading not in READINGS:

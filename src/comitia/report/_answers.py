@@ -35,6 +35,18 @@ class Answer:
         The test in words; empty when none is possible.
     text : str
         All of this in a sentence or two.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from comitia import Results
+    >>> cell = {"dataset": "mine", "ensemble": "ecc", "repeat": 0, "loss": "f1", "pool": "mean", "size": 50}
+    >>> ways = [("gmv", 0, 0.36), ("gmv", 1, 0.38), ("ctp", 0, 0.31), ("ctp", 1, 0.32)]
+    >>> rows = [cell | {"aggregation": way, "fold": fold, "value": value, "n_test": 9} for way, fold, value in ways]
+    >>> results = Results(pd.DataFrame(rows))
+    >>> (answer,) = results.answers
+    >>> answer.best, answer.better_than, answer.undecided
+    ('ctp', (), ('gmv',))
     """
 
     ensemble: str

@@ -27,6 +27,14 @@ class SevenSegments:
         For each aggregation the segments it lights.
     loss : str
         The loss that the aggregations were asked to minimise; empty when it is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from comitia.report import SevenSegments
+    >>> one = [[0, 1, 1, 0, 0, 0, 0]]
+    >>> SevenSegments(np.zeros((1, 8, 8)), one, {"gmv": [[0, 1, 0, 0, 0, 0, 0]], "ctp": one}).loss
+    ''
     """
 
     images: ArrayLike

@@ -30,6 +30,19 @@ def read_paper(path: str | Path) -> pd.DataFrame:
     -------
     DataFrame
         Losses from 0 to 1 under lower-case names, as in result rows; equivalences are written out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from comitia.report import read_paper
+    >>> path = Path(tempfile.mkdtemp(), "table2.csv")
+    >>> lines = ["ensemble,metric,aggregation,dataset,value_percent", "ECC,f1,GMV,yeast,60.0", "ECC,f1,CTP,yeast,65.0"]
+    >>> _ = path.write_text(chr(10).join(lines))
+    >>> read_paper(path)
+      dataset ensemble loss aggregation  value
+    0   yeast      ecc   f1         gmv   0.40
+    1   yeast      ecc   f1         ctp   0.35
     """
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     missing = {"metric", "aggregation", "dataset", "value_percent"} - set(table.columns)

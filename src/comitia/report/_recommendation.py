@@ -35,6 +35,12 @@ class Setting:
         Whether it takes a loss and an aggregation; a classifier that does not is one member that others decide for.
     options : sequence of str, optional
         The options of ``comitia train`` that make it; None where there are none.
+
+    Examples
+    --------
+    >>> from comitia.report import Setting
+    >>> Setting("ECCClassifier", {"n_estimators": "50"}).code("ecc", "f1", "ptc-mbr", "mean", 0)
+    'ECCClassifier(n_estimators=50, loss="f1", aggregation="ptc-mbr", random_state=0)'
     """
 
     constructor: str
@@ -120,6 +126,18 @@ class Recommendation:
         In plain words how good it is, how much better than these, and whether that could be chance.
     python : str
         Lines that read the data, fit the classifier and predict; empty where ``code`` is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from comitia import Results
+    >>> cell = {"dataset": "mine", "ensemble": "ecc", "repeat": 0, "loss": "f1", "pool": "mean", "size": 50}
+    >>> ways = [("gmv", 0, 0.36), ("gmv", 1, 0.38), ("ctp", 0, 0.31), ("ctp", 1, 0.32)]
+    >>> rows = [cell | {"aggregation": way, "fold": fold, "value": value, "n_test": 9} for way, fold, value in ways]
+    >>> results = Results(pd.DataFrame(rows))
+    >>> found = results.recommendation("f1")
+    >>> found.ensemble, found.aggregation, round(found.percent, 1)
+    ('ecc', 'ctp', 68.5)
     """
 
     measure: Measure

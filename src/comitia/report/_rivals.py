@@ -37,6 +37,13 @@ class Rival:
     p_value : float or None
         Chance of such a difference between equals, after Holm's correction for all rivals of its kind; None where
         one fold says nothing about chance.
+
+    Examples
+    --------
+    >>> from comitia.report import Rival
+    >>> rival = Rival("ensemble", "ebr", "ctp", percent=64.0, points=2.5, p_value=0.03)
+    >>> rival.title, rival.beaten
+    ('EBR', True)
     """
 
     kind: Kind

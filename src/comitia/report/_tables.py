@@ -63,14 +63,14 @@ class ComparisonTable:
     Examples
     --------
     >>> import pandas as pd
-    >>> from comitia.report._blocks import blocks
+    >>> from comitia import Results
     >>> cell = {"dataset": "mine", "ensemble": "ecc", "repeat": 0, "loss": "f1", "pool": "mean", "size": 50}
     >>> rows = pd.DataFrame(
     ...     cell | {"fold": fold, "aggregation": name, "value": value, "n_test": 100}
     ...     for name, values in {"gmv": (0.36, 0.38), "ctp": (0.31, 0.32)}.items()
     ...     for fold, value in enumerate(values)
     ... )
-    >>> print(ComparisonTable(tuple(blocks(rows))).to_markdown())
+    >>> print(Results(rows).table(format="markdown"))
     | Ensemble | Measure (%) | Aggregation | mine |
     | --- | --- | --- | --: |
     | ECC | F1-measure ↑ | GMV | 63.00 ± 1.00 <sup>2</sup> |
