@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from numpy.typing import ArrayLike
 
 from comitia._labels import LabelArray
 from comitia.aggregation._beliefs import Beliefs
-from comitia.aggregation._kinds import Aggregation, get_aggregation
-from comitia.losses import Constraints, Loss, get_loss
-from comitia.relevance import Calibration, Pool, Reading, Relevance, get_pool, get_reading
+from comitia.aggregation._kinds import AggregationLike, get_aggregation
+from comitia.losses import Constraints, get_loss
+from comitia.losses._registry import LossLike
+from comitia.relevance import Calibration, Relevance, get_pool, get_reading
+from comitia.relevance._pools import PoolLike
+from comitia.relevance._readings import ReadingLike
 
 
 def decide(
     members: Iterable[Relevance],
-    loss: str | Loss | Callable[..., Any] = "hamming",
-    aggregation: str | Aggregation | None = None,
-    pool: str | Pool = "mean",
-    reading: str | Reading = "auto",
+    loss: LossLike = "hamming",
+    aggregation: AggregationLike | None = None,
+    pool: PoolLike = "mean",
+    reading: ReadingLike = "auto",
     weights: ArrayLike | None = None,
     constraints: Constraints | None = None,
     calibration: Calibration | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from comitia import _titles
 from comitia._errors import ComitiaError
@@ -114,6 +115,9 @@ class PredictThenCombine(Aggregation):
 # A tied vote is relevant: in the paper's Figure 2 binary voting jumps at even ensemble sizes.
 _MAJORITY = Hamming(ties="relevant")
 
+AggregationName = Literal["gmv", "bmv", "ctp", "ptc-lw", "ptc-mode", "ptc-mbr", "ctp-joint"]
+AggregationLike: TypeAlias = AggregationName | str | Aggregation
+
 # The two votes cut at one half, whatever else is known.
 AGGREGATIONS: dict[str, Aggregation] = {
     "gmv": CombineThenPredict(loss=Hamming(), reading=Independent(), title="GMV"),
@@ -140,7 +144,7 @@ ctp-joint mixture of the members' labelset distributions, then minimise the loss
 _titles.AGGREGATIONS.update({name: aggregation.title for name, aggregation in AGGREGATIONS.items()})
 
 
-def get_aggregation(aggregation: str | Aggregation | None, loss: Loss) -> Aggregation:
+def get_aggregation(aggregation: AggregationLike | None, loss: Loss) -> Aggregation:
     """Return the aggregation of this name, the one the paper advises for the loss if None, or the one given.
 
     Examples

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from joblib import Parallel, delayed
 from sklearn.utils import get_tags
 
-from comitia.aggregation import Aggregation
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import Crew, MemberList
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
-from comitia.ensembles._parameters import documented
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
 from comitia.ensembles._samples import TrainingSet, member_integers
-from comitia.losses import Constraints, Loss
-from comitia.measures import Measure
-from comitia.relevance import Pool, Reading
+from comitia.losses import Constraints
 
 
 @documented
@@ -57,11 +53,11 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         estimator: Any,
         n_estimators: int = 10,
         *,
-        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
-        aggregation: str | Aggregation | None = None,
-        pool: str | Pool = "mean",
-        reading: str | Reading = "auto",
-        calibration: str | None = None,
+        loss: TargetLike = "hamming",
+        aggregation: HowLike | None = None,
+        pool: PoolLike = "mean",
+        reading: ReadingLike = "auto",
+        calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,

@@ -19,25 +19,16 @@ from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
 from comitia.ensembles._crews import Asked
 from comitia.ensembles._features import number_of_rows
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike
 from comitia.ensembles._size import Size as Size
 from comitia.ensembles._targets import Form, Targets, check_targets, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Abstaining, Constraints, Hamming, Loss, cost_for_rate, get_loss, rank_by
 from comitia.losses._topk import Order
 from comitia.measures import Measure, RecallAtLeast, get_target
-from comitia.relevance import (
-    Calibration,
-    LabelSets,
-    Marginals,
-    Observed,
-    Pool,
-    Reading,
-    Relevance,
-    get_pool,
-    get_reading,
-    mixture,
-)
+from comitia.relevance import Calibration, LabelSets, Marginals, Observed, Pool, Relevance, get_pool, mixture
 from comitia.relevance._calibration import check_kind
+from comitia.relevance._readings import Reading, get_reading
 
 # Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
 BELIEFS_AT_ONCE = 1 << 23
@@ -47,6 +38,12 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     """Base of all ensembles.
 
     ``loss``, ``aggregation``, ``pool``, ``reading``, ``calibration`` and ``constraints`` may change after ``fit``.
+
+    Examples
+    --------
+    >>> from comitia import ENSEMBLES
+    >>> all(issubclass(ensemble, MultilabelEnsemble) for ensemble in ENSEMBLES.values())
+    True
     """
 
     title: ClassVar[str] = ""
@@ -58,11 +55,11 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     supports_joint: ClassVar[bool] = False
     """Whether members give labelset distributions, which ``aggregation="ctp-joint"`` needs."""
 
-    loss: str | Loss | Measure | Callable[..., Any]
-    aggregation: str | Aggregation | None
-    pool: str | Pool
-    reading: str | Reading
-    calibration: str | None
+    loss: TargetLike
+    aggregation: HowLike | None
+    pool: PoolLike
+    reading: ReadingLike
+    calibration: CalibrationLike | None
     constraints: Constraints | None
     members_: Any
     label_names_: NDArray[Any]
@@ -210,7 +207,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
             return target.value(truth, predicted, weights)
         return float(1 - np.average(target.value(truth, predicted), weights=weights))
 
-    def decision(self, loss: str | Loss | Measure | Callable[..., Any] | None = None) -> Decision:
+    def decision(self, loss: TargetLike | None = None) -> Decision:
         """Return what the parameters come down to for their loss, or for another.
 
         That is the loss which is minimised in the end, over which distribution, and how beliefs are read.
@@ -240,7 +237,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
             )
         return decision
 
-    def can_decide_by(self, aggregation: str | Aggregation) -> bool:
+    def can_decide_by(self, aggregation: HowLike) -> bool:
         """Return whether members give what an aggregation needs: some pool joint distributions."""
         loss = _instance_wise(self.loss)
         decision = get_aggregation(aggregation, loss).decision(loss, get_pool(self.pool), get_reading(self.reading))
@@ -264,7 +261,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     def _features(self, X: Any) -> Any:
         """Check new instances and bring them to the form that the members know."""
 
-    def _target(self, loss: str | Loss | Measure | Callable[..., Any]) -> Loss:
+    def _target(self, loss: TargetLike) -> Loss:
         """Return the loss to minimise for a loss, or for a measure of a whole set."""
         target = get_target(loss)
         return self._tuned_on().resolved(target) if isinstance(target, Measure) else target

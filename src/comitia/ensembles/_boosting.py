@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
 from typing import Any, ClassVar, Literal
 
@@ -10,16 +9,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._labels import FloatArray
-from comitia.aggregation import Aggregation
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import BoostedCrew, Crew
-from comitia.ensembles._parameters import documented
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.learners._boosting import boost_trees
-from comitia.losses import Constraints, Loss
-from comitia.measures import Measure
-from comitia.relevance import Pool, Reading
+from comitia.losses import Constraints
 
 
 @documented
@@ -103,11 +99,11 @@ class EMOBTClassifier(BootstrapEnsemble):
         max_bins: int = 64,
         sketch: Literal["auto"] | int | None = "auto",
         patience: int = 25,
-        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
-        aggregation: str | Aggregation | None = None,
-        pool: str | Pool = "mean",
-        reading: str | Reading = "auto",
-        calibration: str | None = None,
+        loss: TargetLike = "hamming",
+        aggregation: HowLike | None = None,
+        pool: PoolLike = "mean",
+        reading: ReadingLike = "auto",
+        calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,

@@ -18,7 +18,6 @@ from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
 from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_parts
-from comitia.aggregation import Aggregation
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
 from comitia.ensembles._chosen_logistic import choose_logistic
@@ -27,12 +26,11 @@ from comitia.ensembles._features import as_texts, is_frame, with_names
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._logistic import FastLogistic, Scaling, check_learner
 from comitia.ensembles._out_of_bag import OutOfBag
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.learners._device import check_device
-from comitia.losses import Constraints, Loss
-from comitia.measures import Measure
-from comitia.relevance import Pool, Reading
+from comitia.losses import Constraints
 
 
 class BootstrapEnsemble(JudgedEnsemble):
@@ -45,11 +43,11 @@ class BootstrapEnsemble(JudgedEnsemble):
         self,
         n_estimators: int = 50,
         *,
-        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
-        aggregation: str | Aggregation | None = None,
-        pool: str | Pool = "mean",
-        reading: str | Reading = "auto",
-        calibration: str | None = None,
+        loss: TargetLike = "hamming",
+        aggregation: HowLike | None = None,
+        pool: PoolLike = "mean",
+        reading: ReadingLike = "auto",
+        calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
@@ -232,11 +230,11 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         *,
         C: Literal["auto"] | float = "auto",
         scaling: Literal["auto"] | Scaling = "auto",
-        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
-        aggregation: str | Aggregation | None = None,
-        pool: str | Pool = "mean",
-        reading: str | Reading = "auto",
-        calibration: str | None = None,
+        loss: TargetLike = "hamming",
+        aggregation: HowLike | None = None,
+        pool: PoolLike = "mean",
+        reading: ReadingLike = "auto",
+        calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,

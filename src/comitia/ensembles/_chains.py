@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,18 +9,15 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
-from comitia.aggregation import Aggregation
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import ChainCrew, Crew, MemberList
 from comitia.ensembles._foreign import Chain
 from comitia.ensembles._logistic import Scaling, scaled
-from comitia.ensembles._parameters import documented
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
 from comitia.ensembles._samples import TrainingSet, member_integers, member_seed
 from comitia.learners._chains import fit_chains
-from comitia.losses import Constraints, Loss
-from comitia.measures import Measure
-from comitia.relevance import Pool, Reading
+from comitia.losses import Constraints
 
 
 @documented
@@ -93,11 +89,11 @@ class ECCClassifier(BaseLearnerEnsemble):
         scaling: Literal["auto"] | Scaling = "auto",
         chain_method: Literal["predict", "predict_proba", "joint"] = "predict",
         order: Literal["random"] | ArrayLike = "random",
-        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
-        aggregation: str | Aggregation | None = None,
-        pool: str | Pool = "mean",
-        reading: str | Reading = "auto",
-        calibration: str | None = None,
+        loss: TargetLike = "hamming",
+        aggregation: HowLike | None = None,
+        pool: PoolLike = "mean",
+        reading: ReadingLike = "auto",
+        calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,

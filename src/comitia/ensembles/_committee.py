@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled
+from comitia.aggregation import Beliefs, Decision, Pooled
 from comitia.ensembles._bagging import MultilabelBaggingClassifier
 from comitia.ensembles._base import MultilabelEnsemble, Size
 from comitia.ensembles._binary_relevance import EBRClassifier
@@ -29,18 +29,17 @@ from comitia.ensembles._crews import Asked
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
-from comitia.ensembles._parameters import documented
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.ensembles._trees import EMODTClassifier
 from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
-from comitia.losses import Constraints, Hamming, Loss
+from comitia.losses import Constraints, Hamming
 from comitia.relevance import (
     Independent,
     LabelSets,
     Marginals,
     Observed,
     Pool,
-    Reading,
     Relevance,
     Seen,
     get_pool,
@@ -114,11 +113,11 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         self,
         members: Literal["auto"] | Sequence[tuple[str, Any]] = "auto",
         *,
-        loss: str | Loss | Callable[..., Any] = "hamming",
-        aggregation: str | Aggregation | None = "oob",
-        pool: str | Pool = "mean",
-        reading: str | Reading = "auto",
-        calibration: str | None = None,
+        loss: TargetLike = "hamming",
+        aggregation: HowLike | None = "oob",
+        pool: PoolLike = "mean",
+        reading: ReadingLike = "auto",
+        calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
+
+from comitia.aggregation._kinds import AggregationLike
+from comitia.measures._registry import TargetLike as TargetLike
+from comitia.relevance._calibration import Kind
+from comitia.relevance._pools import PoolLike as PoolLike
+from comitia.relevance._readings import ReadingLike as ReadingLike
+
+HowLike: TypeAlias = AggregationLike | Literal["oob"]
+CalibrationLike: TypeAlias = Kind | str
 
 _DECISION = """\
     loss : str, Loss, Measure or callable, default="hamming"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
 from typing import Any, ClassVar, Literal
 
@@ -10,18 +9,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._labels import FloatArray, distinct_rows
-from comitia.aggregation import Aggregation
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._chosen import AUTO
 from comitia.ensembles._chosen_trees import choose_tree_size
 from comitia.ensembles._crews import Crew, TreeCrew
-from comitia.ensembles._parameters import documented
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.learners._tree import grow_trees
-from comitia.losses import Constraints, Loss
-from comitia.measures import Measure
-from comitia.relevance import Pool, Reading
+from comitia.losses import Constraints
 
 
 @documented
@@ -95,11 +91,11 @@ class EMODTClassifier(BootstrapEnsemble):
         max_depth: int | None = None,
         min_impurity_decrease: float = 0.0,
         splitter: Literal["best", "random"] = "best",
-        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
-        aggregation: str | Aggregation | None = None,
-        pool: str | Pool = "mean",
-        reading: str | Reading = "auto",
-        calibration: str | None = None,
+        loss: TargetLike = "hamming",
+        aggregation: HowLike | None = None,
+        pool: PoolLike = "mean",
+        reading: ReadingLike = "auto",
+        calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
         bootstrap: bool = True,
         max_samples: int | float | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -15,17 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
-from comitia.aggregation import Aggregation
 from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._crews import Asked, MemberList
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
-from comitia.ensembles._parameters import documented
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
 from comitia.ensembles._targets import Targets, check_lengths, check_weights, encode
 from comitia.ensembles._unseen import Unseen
-from comitia.losses import Constraints, Loss
-from comitia.measures import Measure
-from comitia.relevance import Pool, Reading, Relevance, get_pool
+from comitia.losses import Constraints
+from comitia.relevance import Relevance, get_pool
 
 
 @documented
@@ -69,11 +67,11 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         *,
         weights: ArrayLike | None = None,
         prefit: bool = False,
-        loss: str | Loss | Measure | Callable[..., Any] = "hamming",
-        aggregation: str | Aggregation | None = None,
-        pool: str | Pool = "mean",
-        reading: str | Reading = "auto",
-        calibration: str | None = None,
+        loss: TargetLike = "hamming",
+        aggregation: HowLike | None = None,
+        pool: PoolLike = "mean",
+        reading: ReadingLike = "auto",
+        calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,

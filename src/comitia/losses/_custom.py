@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,15 @@ class CustomLoss(Loss):
     function: Callable[[LabelArray, LabelArray], ArrayLike]
     candidates: Literal["auto", "all", "support", "top-k"] | tuple[tuple[int, ...], ...] = "auto"
     outcomes: int = 1024
+
+    if TYPE_CHECKING:  # the fields are what becomes of these
+
+        def __init__(
+            self,
+            function: Callable[[LabelArray, LabelArray], ArrayLike],
+            candidates: Literal["auto", "all", "support", "top-k"] | ArrayLike = "auto",
+            outcomes: int = 1024,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if not callable(self.function):

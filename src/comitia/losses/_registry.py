@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from comitia import _titles
 from comitia._errors import ComitiaError
@@ -14,6 +14,10 @@ from comitia.losses._fmeasure import FLoss
 from comitia.losses._hamming import Hamming
 from comitia.losses._jaccard import JaccardLoss
 from comitia.losses._subset import SubsetZeroOne
+
+LossName = Literal["hamming", "subset01", "f1", "jaccard"]
+LossLike: TypeAlias = LossName | str | Loss | Callable[..., Any]
+"""What :func:`get_loss` takes.  Editors complete the names, also where any other text is allowed."""
 
 LOSSES: dict[str, type[Loss]] = {
     "hamming": Hamming,
@@ -26,7 +30,7 @@ LOSSES: dict[str, type[Loss]] = {
 _titles.LOSSES.update({name: (loss.title, loss.measure, False) for name, loss in LOSSES.items()})
 
 
-def get_loss(loss: str | Loss | Callable[..., Any], **parameters: Any) -> Loss:
+def get_loss(loss: LossLike, **parameters: Any) -> Loss:
     """Return a loss by its name, a user's function as a loss, or the loss itself.
 
     Parameters

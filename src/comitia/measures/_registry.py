@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from comitia import _titles
 from comitia._errors import ComitiaError
 from comitia._names import as_known, unknown
 from comitia.losses import LOSSES, Loss, get_loss
+from comitia.losses._registry import LossLike
 from comitia.measures._averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
 from comitia.measures._base import Measure
 from comitia.measures._custom import CountMeasure
+
+MeasureName = Literal["macro-f1", "micro-f1", "macro-jaccard", "balanced-accuracy"]
+MeasureLike: TypeAlias = MeasureName | str | Measure | Callable[..., Any]
+TargetLike: TypeAlias = LossLike | MeasureName | Measure
 
 MEASURES: dict[str, type[Measure]] = {
     "macro-f1": MacroF,
@@ -24,7 +29,7 @@ MEASURES: dict[str, type[Measure]] = {
 _titles.LOSSES.update({name: (measure.title, True, True) for name, measure in MEASURES.items()})
 
 
-def get_measure(measure: str | Measure | Callable[..., Any], **parameters: Any) -> Measure:
+def get_measure(measure: MeasureLike, **parameters: Any) -> Measure:
     """Return a measure by its name, a user's function of (tp, fp, fn, tn) as a measure, or the measure itself.
 
     Examples
@@ -46,7 +51,7 @@ def get_measure(measure: str | Measure | Callable[..., Any], **parameters: Any) 
     raise ComitiaError(f"measure must be a name, a Measure or a function of (tp, fp, fn, tn); got {measure!r}.")
 
 
-def get_target(loss: str | Loss | Measure | Callable[..., Any]) -> Loss | Measure:
+def get_target(loss: TargetLike) -> Loss | Measure:
     """Return what predictions are made for: a loss of an instance, or a measure of a whole set.
 
     A name is one of :data:`comitia.LOSSES` or :data:`MEASURES`; a function is a loss of (truth, labeling).

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from comitia._labels import LabelArray
-from comitia.measures._base import Measure
-from comitia.measures._registry import get_measure
-from comitia.relevance import Pool, Relevance, get_pool
+from comitia.measures._registry import MeasureLike, get_measure
+from comitia.relevance import Relevance, get_pool
+from comitia.relevance._pools import PoolLike
 
 
 def decide_together(
     members: Iterable[Relevance] | Relevance | ArrayLike,
-    measure: str | Measure | Callable[..., Any] = "macro-f1",
-    pool: str | Pool = "mean",
+    measure: MeasureLike = "macro-f1",
+    pool: PoolLike = "mean",
     weights: ArrayLike | None = None,
 ) -> LabelArray:
     """Return the answers of the largest expected measure for these instances together.

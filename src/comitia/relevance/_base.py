@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
@@ -122,6 +122,12 @@ class Shared(Relevance):
     index: IntArray
     memory: Memory = field(default_factory=lambda: Memory(), repr=False)
     about: Observed | None = field(default=None, repr=False)
+
+    if TYPE_CHECKING:  # the fields are what becomes of these
+
+        def __init__(
+            self, of: Relevance, index: ArrayLike, memory: Memory = ..., about: Observed | None = None
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         index = np.asarray(self.index)

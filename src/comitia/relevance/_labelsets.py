@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,17 @@ class LabelSets(Relevance):
     total: float | FloatArray = 1.0
     observed: Observed | None = field(default=None, repr=False)
     flat: bool = field(default=False, repr=False)
+
+    if TYPE_CHECKING:  # the fields are what becomes of these
+
+        def __init__(
+            self,
+            table: ArrayLike,
+            weights: ArrayLike | csr_array,
+            total: ArrayLike = 1.0,
+            observed: Observed | None = None,
+            flat: bool = False,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         table = check_labels(self.table, "table")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
@@ -38,6 +39,10 @@ class Marginals(Relevance):
 
     p: FloatArray
     observed: Observed | None = field(default=None, repr=False)
+
+    if TYPE_CHECKING:  # the fields are what becomes of these
+
+        def __init__(self, p: ArrayLike, observed: Observed | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         p = np.asarray(self.p)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -264,6 +264,9 @@ trimmed_mean = TrimmedMean()
 log_odds = LogOdds()
 mixture = Mixture()
 
+PoolName = Literal["mean", "median", "trimmed_mean", "log_odds"]
+PoolLike: TypeAlias = PoolName | str | Pool
+
 POOLS: dict[str, Pool] = {
     "mean": mean,
     "median": median,
@@ -273,7 +276,7 @@ POOLS: dict[str, Pool] = {
 """Pools of marginals by name."""
 
 
-def get_pool(pool: str | Pool) -> Pool:
+def get_pool(pool: PoolLike) -> Pool:
     """Return the pool of this name, or the pool itself.
 
     Examples

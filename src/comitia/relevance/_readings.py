@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from comitia._errors import ComitiaError
 from comitia._names import unknown
@@ -165,6 +165,9 @@ class Seen(Reading):
         return LabelSets.unchecked(table=known.table, weights=weights, total=1.0, observed=known)
 
 
+ReadingName = Literal["auto", "independent", "nonempty", "seen"]
+ReadingLike: TypeAlias = ReadingName | str | Reading
+
 READINGS: dict[str, Reading] = {
     "auto": Auto(),
     "independent": Independent(),
@@ -182,7 +185,7 @@ seen        only the labelsets of the training data are possible, the frequent o
 """
 
 
-def get_reading(reading: str | Reading) -> Reading:
+def get_reading(reading: ReadingLike) -> Reading:
     """Return the reading of this name, or the reading itself.
 
     Examples
