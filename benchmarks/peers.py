@@ -25,9 +25,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import numba
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import KFold, train_test_split
+from threadpoolctl import threadpool_limits
 
 from benchmarks.case import DATA
 from benchmarks.peers_methods import LOSSES, Ours, Peer, asked, fit_peer, numbers, ours, peers, tuned_cuts
@@ -139,11 +141,13 @@ def fit_cell(dataset: str, name: str, fold: int, cuts: bool = True) -> dict[str,
     train, test = list(KFold(FOLDS, shuffle=True, random_state=1).split(data.Y))[fold]
     known, new = data.take(train), data.take(test)
     watch = Watch()
-    if isinstance(method, Ours):
-        found = decide_ours(method, known, new, fold, watch)
-        found["version"] = f"comitia, {platform.python_implementation()} {platform.python_version()}"
-    else:
-        found = {"losses": decide_peer(method, known, new, fold, watch, cuts), "version": method.version}
+    numba.set_num_threads(1)
+    with threadpool_limits(1):
+        if isinstance(method, Ours):
+            found = decide_ours(method, known, new, fold, watch)
+            found["version"] = f"comitia, {platform.python_implementation()} {platform.python_version()}"
+        else:
+            found = {"losses": decide_peer(method, known, new, fold, watch, cuts), "version": method.version}
     shape = {"n": len(data.Y), "d": data.X.shape[1], "K": data.Y.shape[1]}
     times = {"cpu": watch.cpu, "wall": watch.wall, "machine": processor()}
     return {"dataset": dataset, "method": name, "fold": fold, "folds": FOLDS, **shape, **found, **times}
