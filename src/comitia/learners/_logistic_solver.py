@@ -18,6 +18,7 @@ from comitia.learners._logistic_kernels import (
     fill_scaled,
     gather_labels,
     lanes,
+    take_rows,
 )
 from comitia.learners._logistic_steps import descend, factor
 
@@ -232,9 +233,15 @@ def minimise(
     """
     state = State.starting(start)
     free = np.empty((0, start.shape[1]), dtype=bool) if objectives.free is None else objectives.free
+    # Arrays that came from another process cannot be written to, and the loop replaces the sample by its own.
+    sample = Sample(*(np.require(part, requirements="W") for part in objectives.sample))
+    single = objectives.single
+    if not precise:  # many evaluations: keep the rows together
+        if len(sample.rows) < len(single.dense):
+            single = take_rows(single, sample.rows)
+        sample = sample._replace(rows=np.arange(len(sample.rows)))
     descend(
-        objectives.single, objectives.double, precise, objectives.sample, objectives.penalty, free, metric, of,
-        state, tol, max_iter,
+        single, objectives.double, precise, sample, objectives.penalty, free, metric, of, state, tol, max_iter
     )  # fmt: skip
     # The evaluation at the start is no step.
     return Solutions(state.point, state.objective, state.status, state.iterations - 1 + steps)

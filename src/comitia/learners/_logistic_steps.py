@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from comitia._compiled import njit
-from comitia.learners._logistic_kernels import Sample, evaluate, lanes, take_rows
+from comitia.learners._logistic_kernels import Sample, evaluate, lanes
 
 RUNNING, CONVERGED, STALLED = 0, 1, 2
 
@@ -26,10 +26,6 @@ def descend(
     slack, attempts = (1e-12, 30) if precise else (1e-6, 10)
     P, D = state.trial.shape
     active = np.arange(P)
-    if not precise:  # many evaluations: keep the rows together
-        if sample.rows.size < single.dense.shape[0]:
-            single = take_rows(single, sample.rows)
-        sample = Sample(np.arange(sample.rows.size), sample.weights, sample.labels)
     for _ in range(max_iter):
         points = state.trial[active]
         values, gradients = np.empty(active.size), np.empty((active.size, D))
