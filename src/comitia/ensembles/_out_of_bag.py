@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from comitia._arrays import check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import AGGREGATIONS, Beliefs, Decision, Pooled, Votes, advised, get_aggregation
@@ -65,6 +66,14 @@ class OutOfBag:
     limits: str = "None"
     calibration: Kind | None = None
     calibrations: dict[str, Calibration] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_form("Y", self.Y, np.int8, (None, None))
+        check_form("weight", self.weight, np.float64, self.Y.shape[:1])
+        check_form("proba", self.proba, np.float64, self.Y.shape)
+        for loss, row in self.values.items():
+            for way, value in row.items():
+                check_form(f"{loss} by {way}", value, np.float64, self.Y.shape[:1])
 
     @classmethod
     def of(cls, ensemble: Any, features: Any, Y: LabelArray, weight: FloatArray, unseen: NDArray[np.bool_]) -> OutOfBag:
