@@ -37,8 +37,8 @@ committee = CommitteeClassifier(
     loss="subset01",
     random_state=0,
 )
-with threadpool_limits(1):  # small fits: threads would wait for each other longer than they work
-    committee.fit(X[:600], Y[:600])
+limits = threadpool_limits(1)  # the parts are small: threads would wait for each other longer than they work
+committee.fit(X[:600], Y[:600])
 print("weights:", {name: round(weight, 2) for name, weight in committee.weights_.items()})
 
 # %%
@@ -50,6 +50,7 @@ for loss in ("hamming", "subset01", "f1"):
     for name, ensemble in {**committee.named_members_, "committee": committee}.items():
         answers = ensemble.set_params(loss=loss).predict(X[600:])
         losses.setdefault(name, []).append(100 * get_loss(loss).value(Y[600:], answers).mean())
+limits.restore_original_limits()
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.2), layout="constrained", width_ratios=(2, 3))
 left.barh(list(committee.weights_), list(committee.weights_.values()), color="#1f4e79")

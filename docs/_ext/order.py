@@ -10,11 +10,14 @@ ORDER = (
     "reading_over_seen_labelsets",
     "chains_joint_and_greedy",
     "macro_f1_without_retraining",
+    "calibration",
     "abstaining_with_a_guarantee",
     "limits_on_answers",
     "own_loss",
     "text_tags",
+    "lightgbm_in_a_committee",
     "own_classifier",
+    "dask_on_a_laptop",
     "critical_difference",
 )
 
