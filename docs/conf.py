@@ -38,6 +38,7 @@ math_number_all = False
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
 autosummary_generate = False
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

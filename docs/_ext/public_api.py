@@ -21,7 +21,9 @@ MODULES = {
     "comitia.columns": "Columns",
     "comitia.experiments": "Experiments",
     "comitia.statistics": "Statistics",
+    "comitia.learners": "Learners: many models fitted at once",
     "comitia": "comitia: comparisons, model files, and shortcuts",
+    "comitia.model_file": "Model files",
 }
 # What comes from scikit-learn, tuples and exceptions is described there.
 FOREIGN = (
