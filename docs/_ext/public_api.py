@@ -17,6 +17,7 @@ MODULES = {
     "comitia.aggregation": "Aggregation",
     "comitia.relevance": "Relevance: beliefs, readings and pools",
     "comitia.report": "Results of comparisons",
+    "comitia.report.figures": "Figures",
     "comitia.datasets": "Datasets",
     "comitia.columns": "Columns",
     "comitia.experiments": "Experiments",

@@ -13,14 +13,8 @@ from comitia.report import SevenSegments
 from comitia.report._blocks import blocks
 from comitia.report._presentation import STYLES, style
 from comitia.report._vocabulary import in_order, title
-from comitia.report.figures import (
-    critical_difference,
-    ensemble_sizes,
-    rank_heat_map,
-    regret,
-    save,
-    seven_segments,
-)
+from comitia.report.figures import critical_difference, ensemble_sizes, rank_heat_map, regret, seven_segments
+from comitia.report.figures._files import save
 
 
 def texts(figure: Figure) -> list[str]:

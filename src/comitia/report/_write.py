@@ -31,7 +31,7 @@ _SINCE_THEN = ("loader", "baselines", "details")
 
 def write_report(results: Results, folder: str | Path) -> Path:
     """Write everything; see `Results.write`."""
-    from comitia.report.figures import save
+    from comitia.report.figures._files import save
 
     folder = Path(folder)
     html = page(results)

@@ -1,6 +1,5 @@
 """Figures of result rows, made with matplotlib; each function returns a figure and changes no global state."""
 
-from comitia.report.figures._files import save
 from comitia.report.figures._ranks import critical_difference, rank_heat_map
 from comitia.report.figures._regret import regret
 from comitia.report.figures._reliability import Reliability, reliability, reliability_diagram
@@ -15,6 +14,5 @@ __all__ = [
     "regret",
     "reliability",
     "reliability_diagram",
-    "save",
     "seven_segments",
 ]
