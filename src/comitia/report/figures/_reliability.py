@@ -28,6 +28,13 @@ class Reliability:
         Mean probability of a bin, and the share of it that is relevant.
     share : array of float, shape (B,)
         Share of all probabilities that are in the bin.
+
+    Examples
+    --------
+    >>> from comitia.report.figures import reliability
+    >>> found = reliability([[1], [1], [0], [1]], [[0.8], [0.8], [0.8], [0.8]], worst=0)[0]
+    >>> found.believed, found.observed
+    (array([0.8]), array([0.75]))
     """
 
     name: str
@@ -96,6 +103,13 @@ def reliability_diagram(
     -------
     Figure
         A panel for all labels, and one for each of the worst.
+
+    Examples
+    --------
+    >>> from comitia.report.figures import reliability_diagram
+    >>> figure = reliability_diagram([[1, 0], [1, 1], [0, 0]], [[0.8, 0.1], [0.8, 0.2], [0.8, 0.2]], worst=2)
+    >>> len(figure.axes)
+    3
     """
     found = reliability(truth, probabilities, names, worst=worst, bins=bins)
     figure = Figure(figsize=(0.6 + 2.0 * len(found), 2.6), layout="constrained")
