@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
@@ -34,7 +34,7 @@ PATIENCE = 25
 DOUBLING = (5, 10, 20, 40, 80, 160, 320, 640)
 
 
-def run(quick: bool = False) -> list[Case]:
+def run(quick: bool = False) -> Iterator[Case]:
     n = 4_000 if quick else 39_516
     cases: list[Callable[[int], Case]] = [against_best_splits, against_extra_trees, growth_with_labels]
     loops = {"lightgbm": lightgbm, "xgboost": xgboost}
@@ -44,7 +44,7 @@ def run(quick: bool = False) -> list[Case]:
         else:
             cases.append(partial(against_loop, loops[name]) if name in loops else against_catboost)
     at_a_time = max(1, (os.cpu_count() or 1) // 4)
-    return list(Parallel(n_jobs=at_a_time)(delayed(case)(n) for case in cases))
+    yield from Parallel(n_jobs=at_a_time, return_as="generator_unordered")(delayed(case)(n) for case in cases)
 
 
 @cache
