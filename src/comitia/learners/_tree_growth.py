@@ -153,20 +153,9 @@ def _grow(  # type: ignore[no-untyped-def]
         best, f, cut, missing_left = -1.0, LEAF, 0, False
         if not totals.pure and n >= limits.min_samples_split and depth < limits.max_depth:
             best, f, cut, missing_left, n_constant = _search(
-                features,
-                here,
-                start,
-                place,
-                node,
-                totals,
-                limits,
-                undrawn,
-                n_constant,
-                mark,
-                state,
-                listed,
+                features, here, start, place, node, totals, limits, undrawn, n_constant, mark, state, listed,
                 random_cuts,
-            )
+            )  # fmt: skip
         decrease = scale * (best - totals.squares / totals.weight) / total_weight
         if f == LEAF or decrease + 1e-15 < limits.min_impurity_decrease:
             tree.right[this] = n_leaves

@@ -4,7 +4,8 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
 
 import numpy as np
-from numba import njit
+
+from comitia._compiled import njit
 
 STEPS = 50
 HALVINGS = 30
