@@ -188,8 +188,8 @@ def _same_csv(dataset: Dataset, text: bytes) -> str:
     decimal = "," if "decimals are written with a comma" in notes.lower() else "."
     for j, name in enumerate(header):
         if name.strip():
-            blank = "0" if f"Blank cells of label {printable(name)!r}" in notes else ""
-            cells = [blank if blank and not row[j].strip() else row[j] for row in rows]
+            blank = "0" if f"Blank and missing cells of label {printable(name)!r}" in notes else ""
+            cells = [blank if blank and row[j].strip() in MISSING else row[j] for row in rows]
             _same(_column(dataset, printable(name)), cells, f"column {name!r}", decimal)
     return "read as by the csv module"
 

@@ -128,7 +128,7 @@ def test_yes_and_no_are_labels(cells: list[str], expected: list[int], tmp_path: 
     path.write_text("a,y\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells)))
     dataset = load_dataset(path, ["y"])
     assert dataset.Y[:, 0].tolist() == expected
-    said = "Blank cells of label 'y' are taken to mean that it does not hold."
+    said = "Blank and missing cells of label 'y' are taken to mean that it does not hold."
     assert (said in dataset.notes) == any(not cell.strip('" ') for cell in cells)
 
 

@@ -88,7 +88,11 @@ def label_column(path: Path, name: str, column: Any, positive: str | None) -> tu
                 path, None, f"row {i + 1}, {name!r}: expected a label to be 0 or 1, found {value!r}{way_out}"
             )
     blank = blanks_are_zeros and None in cells
-    note = f"Blank cells of label {printable(name)!r} are taken to mean that it does not hold." if blank else None
+    note = (
+        f"Blank and missing cells of label {printable(name)!r} are taken to mean that it does not hold."
+        if blank
+        else None
+    )
     return np.array([cell is not None and small[cell] == yes for cell in cells], dtype=np.int8), note
 
 
