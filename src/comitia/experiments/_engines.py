@@ -38,9 +38,10 @@ class ClusterError(ComitiaError):
 
     Examples
     --------
-    >>> from comitia.experiments import ClusterError, read_plan, run_plan
+    >>> from comitia.experiments import ClusterError, DataSource, EnsembleSetting, Plan, run_plan
+    >>> plan = Plan("digits", (DataSource("seven-segment"),), (EnsembleSetting("emodt"),))
     >>> try:
-    ...     run_plan(read_plan("table2"), cluster="scheduler.json")
+    ...     run_plan(plan, cluster="scheduler.json")
     ... except ClusterError as error:
     ...     print(str(error).partition("; ")[2])
     got 'scheduler.json', which is no file.
