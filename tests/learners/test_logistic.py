@@ -73,7 +73,7 @@ def hard_cases():
     wide = rng.normal(size=(40, 90))
     yield "more features than rows", wide, labels(wide, rare, rng)
     yield "weights of a million", X, Y
-    sparse = sp.random_array((200, 60), density=0.05, rng=rng, format="csr")
+    sparse = sp.csr_array(rng.random((200, 60)) * (rng.random((200, 60)) < 0.05))
     yield "sparse", sparse, labels(sparse, rare, rng)
 
 
@@ -266,7 +266,7 @@ def test_the_residual_loop_is_sigmoid_and_softplus(loop, dtype, digits):
 
 
 def mixed_design(rng, n, thin, thick, dtype=np.float64):
-    sparse = sp.random_array((n, thin), density=0.2, rng=rng, format="csr", dtype=dtype)
+    sparse = sp.csr_array((rng.random((n, thin)) * (rng.random((n, thin)) < 0.2)).astype(dtype))
     dense = rng.normal(size=(n, thick)).astype(dtype)
     design = Design(dense, sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data)
     return design, np.hstack([sparse.toarray(), dense])

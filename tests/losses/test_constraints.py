@@ -95,6 +95,13 @@ def test_the_answer_is_the_best_of_all_that_are_allowed(limits, belief):
             assert expected[labeling] <= best + 1e-11 * max(1, abs(best)), loss
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("limits", [LIMITS["groups and sizes"], LIMITS["two to three"], LIMITS["all"]], ids=str)
+def test_limits_are_kept_where_probabilities_are_too_small_to_be_added(loss, limits):
+    chosen = minimise_within(loss, Marginals([[0.0] * 5 + [5e-324], [5e-324] * 6]), limits)
+    assert all(allowed(limits, labeling) for labeling in chosen.tolist())
+
+
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_random_limits_are_kept_at_the_smallest_risk(data, seed):

@@ -43,4 +43,4 @@ def cut_back(tree: MultiObjectiveTree, min_samples_split: int) -> tuple[NDArray[
         (tree.labels.counts, tree.labels.indices, tree.labels.starts), shape=(tree.n_leaves, tree.n_labels)
     )
     weight = np.bincount(part_of, tree.leaf_weight, n)
-    return part_of, sparse.csr_array(sparse.diags_array(1 / weight) @ (merge @ counts))
+    return part_of, sparse.csr_array((merge @ counts).multiply(1 / weight[:, None]))

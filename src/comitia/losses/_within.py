@@ -347,6 +347,8 @@ def _sizes_worth_a_look_within(p, beta2, empty, smallest, largest, prefix, squar
             if low == 0:
                 low = k
             high = k
+    if high == 0 and empty < 0.0:  # probabilities too small for bounds, and an answer must have labels
+        return smallest, largest
     return low, high
 
 
