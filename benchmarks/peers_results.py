@@ -53,7 +53,7 @@ class Results:
         present = {dataset for dataset, _ in self._losses}
         self.datasets = [dataset for dataset in datasets if dataset in present]
         known = {title for _, title in self._losses}
-        titles = (title_of(name, way) for way in SUFFIX for name in order)
+        titles = dict.fromkeys(title_of(name, way) for way in SUFFIX for name in order)
         self.titles = [title for title in titles if title in known]
         self.ours = {title_of(row["method"], way) for row in self.rows for way in row["losses"] if way in OURS}
 
