@@ -136,7 +136,7 @@ def out_of_range():
     ],
 )
 def test_sparse_matrices_with_indices_out_of_range_are_refused(use):
-    with pytest.raises(ComitiaError, match="must be a sparse matrix whose indices exist: .*must be < 2"):
+    with pytest.raises(ComitiaError, match=r"must be a sparse matrix whose indices exist: .*must be < 2"):
         use(out_of_range())
 
 
