@@ -44,7 +44,7 @@ def best_f_sizes(ascending, beta2, step, stride, one_by_one, zero_division, star
         if positive == 0:
             sizes[i] = 0
             continue
-        low, high = _sizes_worth_a_look(p[:positive], beta2, empty, prefix, squares)
+        low, high = sizes_worth_a_look(p[:positive], beta2, empty, np.int64(1), positive, prefix, squares)
         if high == 0:
             sizes[i] = 0
             continue
@@ -57,41 +57,42 @@ def best_f_sizes(ascending, beta2, step, stride, one_by_one, zero_division, star
 
 
 @njit(cache=True, nogil=True)
-def _sizes_worth_a_look(p, beta2, empty, prefix, squares):
-    """Bound the expected F-measure of every top-k set; return the range of k that may hold the best, or (0, 0).
+def sizes_worth_a_look(p, beta2, empty, smallest, largest, prefix, squares):
+    """Bound the expected F-measure of top-k sets; return the range of k in [smallest, largest] that may hold the best.
 
-    With independent labels E F(top k) = (1 + β²) Σ_{i ≤ k} p_i E[1 / (k + β² + β² S_i)], S_i the number of the other
+    That is (0, 0) where none is better than ``empty``, which is negative where an answer must have labels.  With
+    independent labels E F(top k) = (1 + β²) Σ_{i ≤ k} p_i E[1 / (k + β² + β² S_i)], S_i the number of the other
     relevant labels, of mean μ − p_i and variance at most V.  Jensen bounds the expectation from below by
     1 / (A − β² p_i), A = k + β² + β² μ; from above it is bounded with
     1/(c + x) ≤ 1/(c + m) − (x − m)/(c + m)² + (x − m)²/((c + m)² c).
     """
-    mean = 0.0
-    second = 0.0
-    variance = 0.0
+    mean, second, variance, top = 0.0, 0.0, 0.0, 0.0
     for k in range(len(p)):
         prefix[k] = mean
         squares[k] = second
         mean += p[k]
         second += p[k] * p[k]
         variance += p[k] * (1.0 - p[k])
+        top = max(top, p[k])
     prefix[len(p)] = mean
     squares[len(p)] = second
     reach = empty
-    for k in range(1, len(p) + 1):
+    for k in range(smallest, largest + 1):
         A = k + beta2 + beta2 * mean
-        lower = (1.0 + beta2) * (prefix[k] + beta2 * squares[k] / A) / A
-        reach = max(reach, lower)
+        reach = max(reach, (1.0 + beta2) * (prefix[k] + beta2 * squares[k] / A) / A)
     reach *= 1.0 - 1e-9
     low, high = 0, 0
-    for k in range(1, len(p) + 1):
+    for k in range(smallest, largest + 1):
         c = k + beta2
         A = c + beta2 * mean
-        B = A - beta2 * p[0]
+        B = A - beta2 * top
         upper = (prefix[k] + beta2 * squares[k] / B) / A + prefix[k] * beta2 * beta2 * variance / (B * B * c)
         if (1.0 + beta2) * min(upper, prefix[k] / c) >= reach:
             if low == 0:
                 low = k
             high = k
+    if high == 0 and empty < 0.0:  # probabilities too small for bounds
+        return smallest, largest
     return low, high
 
 

@@ -98,7 +98,7 @@ def _within_reach(p, sums, beta2, penalty):
 
 @njit(cache=True, nogil=True)
 def _at_most(p, sums, beta2, top, r):
-    """Return a bound on the expected F-measure of (l, r) from above (see `_independent._sizes_worth_a_look`)."""
+    """Return a bound on the expected F-measure of (l, r) from above (see `_independent.sizes_worth_a_look`)."""
     K = len(p)
     c = top + beta2
     A = c + beta2 * (sums[0, top] + sums[0, K] - sums[0, K - r])

@@ -18,6 +18,7 @@ from comitia.losses._independent import (
     _one_by_one,
     _prefix_counts,
     add_label,
+    sizes_worth_a_look,
 )
 from comitia.losses._joint import _sort_by
 
@@ -307,7 +308,7 @@ def best_f_sizes_within(ordered, lengths, beta2, step, stride, zero_division, at
                 empty *= 1.0 - p[k]
         low, high = 0, 0
         if largest > 0:
-            low, high = _sizes_worth_a_look_within(p, beta2, empty, max(at_least, 1), largest, prefix, squares)
+            low, high = sizes_worth_a_look(p, beta2, empty, max(at_least, 1), largest, prefix, squares)
         if high == 0:
             sizes[i] = 0
             continue
@@ -317,39 +318,6 @@ def best_f_sizes_within(ordered, lengths, beta2, step, stride, zero_division, at
         else:
             size, value = _one_by_one(p, K, low, high, rows, left, right, beta2)
         sizes[i] = 0 if empty >= value else size
-
-
-@njit(cache=True, nogil=True)
-def _sizes_worth_a_look_within(p, beta2, empty, smallest, largest, prefix, squares):
-    """Do as `_independent._sizes_worth_a_look` does for sizes in [smallest, largest]."""
-    mean, second, variance, top = 0.0, 0.0, 0.0, 0.0
-    for k in range(len(p)):
-        prefix[k] = mean
-        squares[k] = second
-        mean += p[k]
-        second += p[k] * p[k]
-        variance += p[k] * (1.0 - p[k])
-        top = max(top, p[k])
-    prefix[len(p)] = mean
-    squares[len(p)] = second
-    reach = empty
-    for k in range(smallest, largest + 1):
-        A = k + beta2 + beta2 * mean
-        reach = max(reach, (1.0 + beta2) * (prefix[k] + beta2 * squares[k] / A) / A)
-    reach *= 1.0 - 1e-9
-    low, high = 0, 0
-    for k in range(smallest, largest + 1):
-        c = k + beta2
-        A = c + beta2 * mean
-        B = A - beta2 * top
-        upper = (prefix[k] + beta2 * squares[k] / B) / A + prefix[k] * beta2 * beta2 * variance / (B * B * c)
-        if (1.0 + beta2) * min(upper, prefix[k] / c) >= reach:
-            if low == 0:
-                low = k
-            high = k
-    if high == 0 and empty < 0.0:  # probabilities too small for bounds, and an answer must have labels
-        return smallest, largest
-    return low, high
 
 
 @njit(cache=True, nogil=True)
