@@ -96,9 +96,9 @@ def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> str | 
             time.sleep(rng.choice([0, 0, 0.01, 0.05, 0.2]))
             _send(process, kind, rng)
             _, err = process.communicate(timeout=PATIENCE_SECONDS)
-            _until(lambda: not _members(process.pid))
+            _until(lambda: not processes_of(process.pid))
         finally:
-            if _members(process.pid):
+            if processes_of(process.pid):
                 os.killpg(process.pid, signal.SIGKILL)
     if "Traceback" in err:
         return f"a traceback: {err[-300:]}"
@@ -120,7 +120,7 @@ def _send(process: subprocess.Popen[str], kind: str, rng: random.Random) -> None
     elif kind == "kill all":
         os.killpg(process.pid, signal.SIGKILL)
     elif kind == "kill a worker":
-        workers = [pid for pid in _members(process.pid) if pid != process.pid]
+        workers = [pid for pid in processes_of(process.pid) if pid != process.pid]
         if workers:
             try:
                 os.kill(rng.choice(workers), signal.SIGKILL)
@@ -144,7 +144,7 @@ def _started(run: Path, wanted: int) -> bool:
     return len(_finished(run)) >= wanted
 
 
-def _members(group: int) -> list[int]:
+def processes_of(group: int) -> list[int]:
     """The processes of a group that still run."""
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):

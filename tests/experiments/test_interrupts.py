@@ -12,6 +12,7 @@ import pytest
 
 from comitia._interrupts import one_interrupt
 from comitia.experiments import Store
+from tests.attack.runs import processes_of
 
 PATIENCE_SECONDS = 120
 COMMAND = [sys.executable, "-c", "from comitia.cli import main; main()", "compare", "seven-segment", "-m", "40"]
@@ -24,19 +25,6 @@ def until(reached) -> None:
     while not reached():
         assert time.monotonic() < end
         time.sleep(0.01)
-
-
-def of_group(group: int) -> list[str]:
-    """The processes of a group that still run."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, its_group = status.read_text().rpartition(")")[2].split()[:3]
-        except (OSError, ValueError):
-            continue
-        if int(its_group) == group and state != "Z":
-            found.append(status.parent.name)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -59,7 +47,7 @@ def test_a_run_that_is_interrupted_stops_without_a_traceback_and_goes_on(tmp_pat
         f"Stopped. What is finished is kept: the same command with --output {folder} goes on."
     )
     if Path("/proc").is_dir():
-        until(lambda: not of_group(run.pid))
+        until(lambda: not processes_of(run.pid))
     store = Store.read(folder)
     assert store.failures() == []
     assert cells <= sum(map(store.finished, store.plan.cells())) < len(list(store.plan.cells()))
