@@ -58,7 +58,7 @@ def execute(
 
 def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, details: bool, **how: Any) -> None:
     command = shlex.join(["comitia", *sys.argv[1:]])
-    if not is_kept(count_votes):
+    if not is_kept(count_votes) and how.get("cluster") is None:  # workers elsewhere compile for themselves
         messages.print("Loops are compiled first, which the next run need not do.", style="dim", highlight=False)
         _compile_here(plan, how["data"] or {})
     with _progress() as on_progress:
