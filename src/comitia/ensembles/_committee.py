@@ -149,7 +149,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         """Return the ensembles that ``members="auto"`` stands for: by the size and kind of the data alone.
 
         Trees are left out of wide sparse data, such as texts, where a split looks at thousands of features that are
-        nearly always zero; chains where there are so many labels that each link sees hundreds of others.
+        nearly always zero; chains where there are so many labels that each link sees a hundred others.
         """
         wide = issparse(X) and X.shape[1] > _WIDE
         found: list[tuple[str, BootstrapEnsemble]] = []
@@ -341,7 +341,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 _HEARD = 8192
 # Sparse features beyond which trees are left out, labels beyond which chains are, and members of a bagged classifier.
 _WIDE = 5000
-_MANY_LABELS = 200
+_MANY_LABELS = 100
 _BAGGED = 10
 
 

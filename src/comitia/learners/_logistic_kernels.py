@@ -212,7 +212,9 @@ def curvatures(design: Any, rows: Any, weights: Any, points: Any, out: Any) -> N
     P, D = points.shape
     thick = design.dense.shape[1]
     coefficients = np.empty((D, P), dtype=design.dense.dtype)
-    coefficients[:] = points.T
+    for p in range(P):  # assigned as a whole, compiling would take seconds more
+        for j in range(D):
+            coefficients[j, p] = points[p, j]
     step = 512
     scores = np.zeros((step, P), dtype=design.dense.dtype)
     block = np.empty((step, thick), dtype=design.dense.dtype)

@@ -159,9 +159,9 @@ def fill_scores(X: Any, coef: Any, intercept: Any, scores: Any) -> None:
     result = np.empty((TILE, B))
     for start in range(0, n, TILE):
         size = min(TILE, n - start)
-        if size < TILE:
-            tile[:] = 0
-        tile[:size] = X[start : start + size]
+        for i in range(TILE):
+            for j in range(d):
+                tile[i, j] = X[start + i, j] if i < size else 0.0
         np.dot(tile, coef.T, result)
         for i in range(size):
             for b in range(B):

@@ -73,10 +73,12 @@ def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: f
             if state.bound[p] <= tol * state.objective[p]:
                 state.status[p] = CONVERGED
                 continue
-            _aim(state, p, metric[of[p]])
-            if not state.slope[p] < 0:
-                state.stored[p] = 0
+            for remembers in (True, False):
+                if not remembers:
+                    state.stored[p] = 0
                 _aim(state, p, metric[of[p]])
+                if state.slope[p] < 0:
+                    break
             if not state.slope[p] < 0:
                 state.status[p] = STALLED
                 continue
@@ -238,7 +240,10 @@ def _cholesky(block: Any) -> Any:
     try:
         return np.linalg.cholesky(block)
     except Exception:  # rounding made it indefinite: its diagonal still knows the scales
-        return np.diag(np.sqrt(np.diag(block)))
+        lower = np.zeros(block.shape)
+        for j in range(block.shape[0]):
+            lower[j, j] = np.sqrt(block[j, j])
+        return lower
 
 
 @njit(cache=True, **_FAST)
