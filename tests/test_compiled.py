@@ -119,6 +119,65 @@ def test_loops_are_plain_functions_where_compiling_is_off(tmp_path):
     assert done.stdout.split() == ["[[3]]", "function"], done.stderr
 
 
+PREDICT = """
+import json, warnings
+warnings.simplefilter("error", RuntimeWarning)
+import numpy as np
+from scipy.sparse import csr_array
+from comitia import ENSEMBLES
+from comitia.losses import LOSSES, Constraints, Matthews, Precision, TopK
+from comitia.measures import MEASURES
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((24, 3))
+Y = (X @ rng.standard_normal((3, 3)) + rng.standard_normal((24, 3)) > 0).astype(np.int8)
+X[20:], Y[20:] = X[:4], Y[:4]
+found = {}
+for name, kind in ENSEMBLES.items():
+    if name == "committee":
+        members = [(few, ENSEMBLES[few](n_estimators=3)) for few in ("ebr", "emodt")]
+        ensemble = kind(members, aggregation=None, random_state=0)
+    else:
+        ensemble = kind(n_estimators=4, oob_score=True, random_state=0)
+    ensemble.fit(csr_array(X) if name == "ebr" else X, Y)
+    found[name] = ensemble.predict_proba(X).tolist()
+    for loss in (*LOSSES, *MEASURES, Precision(), Matthews(), TopK(2)):
+        found[f"{name} {loss}"] = ensemble.set_params(loss=loss).predict(X).tolist()
+    ensemble.set_params(loss="f1", constraints=Constraints(at_least=1, at_most=2))
+    found[f"{name} within limits"] = ensemble.predict(X).tolist()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+def test_ensembles_predict_the_same_for_every_loss_where_compiling_is_off():
+    answers = []
+    for off in ("0", "1"):
+        environment = os.environ | {"NUMBA_DISABLE_JIT": off, "PYTHONWARNINGS": "ignore::UserWarning"}
+        done = subprocess.run([sys.executable, "-c", PREDICT], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        answers.append(json.loads(done.stdout))
+    compiled, plain = answers
+    for name, expected in compiled.items():
+        np.testing.assert_allclose(plain[name], expected, atol=1e-7, err_msg=name)
+
+
+@pytest.mark.slow
+def test_ensembles_are_compared_where_compiling_is_off(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = ["a,b,x,y", *(f"{i},{rng.random():.3f},{i % 2},{i // 10}" for i in range(20))]
+    (tmp_path / "mine.csv").write_text("\n".join(rows), encoding="utf-8")
+    words = ["compare", "mine.csv", "--labels=x,y", "--ensembles=ebr,emodt", "-m2", "--folds=2", "-j1", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "comitia", *words],
+        cwd=tmp_path,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_loop_is_not_kept_unless_it_is_asked_for():
     @njit(cache=False, nogil=True)
     def twice(x):

@@ -17,11 +17,12 @@ import stat
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import event
 from numba.core.caching import FunctionCache
 
@@ -39,7 +40,9 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]]
 
     def compiled(function: Callable[..., Any]) -> Any:
         loop = numba.njit(no_cfunc_wrapper=True, **options)(function)
-        if cache and loop is not function:  # it is where NUMBA_DISABLE_JIT is set
+        if loop is function:
+            return _plain(function)
+        if cache:
             try:
                 loop._cache = _Cache(function)
             except RuntimeError:
@@ -51,6 +54,17 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]]
         return loop
 
     return compiled
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a loop for Python to run, where NUMBA_DISABLE_JIT is set: it may overflow, as compiled loops do."""
+
+    @wraps(function)
+    def plain(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return plain
 
 
 def is_kept(loop: Any) -> bool:

@@ -69,7 +69,7 @@ def _add(place: int, word: Any, prints: NDArray[Any], i: int) -> None:
     """Add a word at its place to a fingerprint; a zero, of either sign, adds nothing."""
     if word << np.uint64(1) == 0:
         return
-    x = (np.uint64(place) * np.uint64(0x9E3779B97F4A7C15)) ^ word
+    x = (np.uint64(np.int64(place)) * np.uint64(0x9E3779B97F4A7C15)) ^ word
     for half in range(2):
         x ^= x >> np.uint64(30)
         x *= np.uint64(0xBF58476D1CE4E5B9)
