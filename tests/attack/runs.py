@@ -1,6 +1,7 @@
 """Runs of ``comitia compare`` that are killed and interrupted: resumed, they end with the rows of one left alone.
 
-A case is one run: it is disturbed a few times, at random moments, and then left to finish.
+A case is one run: it is disturbed a few times, at random moments, and then left to finish.  Only what hit is counted: a
+process that was there to be killed, a runner that was stopped before it had ended.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from tests.attack.run import Log
 
 PATIENCE_SECONDS = 300
 DISTURBED = 4
-"""How often a run is disturbed before it is left to finish."""
+"""How often a run is hit before it is left to finish."""
+TRIES = 12
+"""How often it is tried to hit one; a case whose every signal came too late has shown nothing."""
 SIGNALS = ("kill the runner", "kill all", "kill a worker", "interrupt", "interrupt impatiently")
 STOPPED = "Stopped. What is finished is kept: the same command with --output {} goes on."
 
@@ -38,6 +41,7 @@ def prepare(folder: Path) -> None:
 
 def work(folder: Path, cases: range, seed: int) -> None:
     """Disturb one run for each case."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell started behind its back ignores interrupts
     log = Log(folder)
     expected = sorted(json.dumps(row, sort_keys=True) for row in Store.read(folder / "undisturbed").rows())
     for case in cases:
@@ -49,12 +53,14 @@ def work(folder: Path, cases: range, seed: int) -> None:
 
 def _ending(case: int, folder: Path, run: Path, rng: random.Random, expected: list[str]) -> str:
     sent: list[str] = []
+    hits: list[str] = []
     try:
-        while len(sent) < DISTURBED:
+        while len(hits) < DISTURBED and len(sent) < TRIES:
             kind = rng.choice(SIGNALS)
             before = _finished(run)
-            said = _disturbed(folder, run, kind, rng)
             sent.append(kind)
+            is_hit, said = _disturbed(folder, run, kind, rng)
+            hits += [kind] * is_hit
             if said:
                 return f"WRONG: case {case}: after {sent}: {said}"
             if {path: state for path, state in _finished(run).items() if path in before} != before:
@@ -74,8 +80,10 @@ def _ending(case: int, folder: Path, run: Path, rng: random.Random, expected: li
     rows = sorted(json.dumps(row, sort_keys=True) for row in store.rows())
     if rows != expected or store.failures():
         return f"WRONG: case {case}: after {sent}: {len(rows)} rows, {len(expected)} expected, or other ones"
-    kills = sum(kind.startswith("kill") for kind in sent)
-    return f"{kills} kills and {DISTURBED - kills} interrupts, then the rows of the undisturbed run"
+    if not hits:
+        return f"WRONG: case {case}: nobody was hit by {sent}"
+    kills = sum(kind.startswith("kill") for kind in hits)
+    return f"{kills} kills and {len(hits) - kills} interrupts hit, then the rows of the undisturbed run"
 
 
 def _command(folder: Path, run: Path, n_jobs: int) -> list[str]:
@@ -84,8 +92,8 @@ def _command(folder: Path, run: Path, n_jobs: int) -> list[str]:
     return [*main, "compare", str(folder / "data.csv"), *asked, "-j", str(n_jobs), "-o", str(run)]
 
 
-def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> str | None:
-    """Start the run, send it a signal and wait for its end; return what it did wrong."""
+def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> tuple[bool, str | None]:
+    """Start the run, send it a signal and wait for its end; return whether that hit, and what went wrong."""
     n_jobs = 2 if kind == "kill a worker" else rng.choice([1, 2])
     wanted = len(_finished(run)) + rng.randrange(4)
     with subprocess.Popen(
@@ -94,45 +102,46 @@ def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> str | 
         try:
             _until(lambda: process.poll() is not None or ((run / "plan.toml").exists() and _started(run, wanted)))
             time.sleep(rng.choice([0, 0, 0.01, 0.05, 0.2]))
-            _send(process, kind, rng)
+            is_hit = _send(process, kind, rng)
             _, err = process.communicate(timeout=PATIENCE_SECONDS)
             _until(lambda: not processes_of(process.pid))
         finally:
             if processes_of(process.pid):
                 os.killpg(process.pid, signal.SIGKILL)
+    is_hit &= kind == "kill a worker" or process.returncode != 0
     if "Traceback" in err:
-        return f"a traceback: {err[-300:]}"
+        return is_hit, f"a traceback: {err[-300:]}"
     if process.returncode == -signal.SIGINT and not err.strip():
-        return None  # Python itself had hardly begun: it ends without a word, and nothing was touched
+        return False, None  # Python itself had hardly begun: it ends without a word, and nothing was touched
     if kind.startswith("interrupt") and process.returncode:
         last = err.rstrip().splitlines()[-1] if err.strip() else ""
         if process.returncode != 1 or last != STOPPED.format(run):
-            return f"{kind}: ended with {process.returncode}, and last said {last!r}"
-    return None
+            return is_hit, f"{kind}: ended with {process.returncode}, and last said {last!r}"
+    return is_hit, None
 
 
-def _send(process: subprocess.Popen[str], kind: str, rng: random.Random) -> None:
-    """Send the signals, if the run has not ended by itself."""
+def _send(process: subprocess.Popen[str], kind: str, rng: random.Random) -> bool:
+    """Send the signals, and return whether there was somebody to receive the first."""
     if process.poll() is not None:
-        return
+        return False
     if kind == "kill the runner":
         process.kill()
     elif kind == "kill all":
         os.killpg(process.pid, signal.SIGKILL)
     elif kind == "kill a worker":
         workers = [pid for pid in processes_of(process.pid) if pid != process.pid]
-        if workers:
-            try:
-                os.kill(rng.choice(workers), signal.SIGKILL)
-            except ProcessLookupError:
-                return
+        try:
+            os.kill(rng.choice(workers), signal.SIGKILL)
+        except (IndexError, ProcessLookupError):
+            return False
     else:
-        for _ in range(1 if kind == "interrupt" else 3):
+        for number in range(1 if kind == "interrupt" else 3):
             try:
                 os.killpg(process.pid, signal.SIGINT)
             except ProcessLookupError:
-                return
+                return number > 0
             time.sleep(rng.choice([0.0, 0.02, 0.1]))
+    return True
 
 
 def _finished(run: Path) -> dict[Path, tuple[int, int]]:
