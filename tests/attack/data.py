@@ -1,7 +1,9 @@
 """Mutated data files: each is read as an independent reader reads it, or is refused with an error of ours.
 
 ARFF is read again by the plain reader of the tests and, where it accepts the file, by liac-arff; lists of labels in XML
-by ElementTree; CSV by the csv module; Parquet by Polars, where it accepts the file.
+by ElementTree; CSV by the csv module, where a label's cell that stands for a missing one (`?`, `NA`) may be a zero only
+if a note says so; Parquet by Polars, where it accepts the file, and, where Polars reads something else, by pyarrow
+alone: other readers do not read every damaged file alike, which is counted apart.
 """
 
 from __future__ import annotations
@@ -230,28 +232,20 @@ def _parquet(folder: Path, rng: random.Random) -> str:
     except (Exception, polars.exceptions.PanicException):
         return "read, refused by Polars"
     try:
-        for name in other.columns:
-            _same(_column(dataset, printable(name)), other[name].to_list(), f"column {name!r}")
+        _same_table(dataset, {name: other[name].to_list() for name in other.columns})
     except DifferentError:
-        said = _nulls_said(bytes(text))  # asked for here alone: on a damaged file pyarrow can end the process
-        if _nulls(other) == said or _nulls(polars.from_arrow(parquet.read_table(path))) != said:
-            raise
-        return "read, Polars finds other nulls than the file's statistics say"
+        # Asked for here alone: on a damaged file pyarrow can end the process.
+        table = parquet.ParquetFile(io.BytesIO(bytes(text)), pre_buffer=False).read(use_threads=False)
+        _same_table(
+            dataset, dict(zip(table.column_names, map(pyarrow.ChunkedArray.to_pylist, table.columns), strict=True))
+        )
+        return "the other readers disagree: read as by pyarrow, not as by Polars"
     return "read as by Polars"
 
 
-def _nulls(table: Any) -> list[int]:
-    return [table[name].null_count() for name in table.columns]
-
-
-def _nulls_said(text: bytes) -> list[int]:
-    """The missing cells of each column, as the file's own statistics have them."""
-    metadata = parquet.ParquetFile(io.BytesIO(text)).metadata
-    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-    return [
-        sum(group.column(j).statistics.null_count or 0 for group in groups if group.column(j).statistics)
-        for j in range(metadata.num_columns)
-    ]
+def _same_table(dataset: Dataset, columns: dict[str, list[Any]]) -> None:
+    for name, values in columns.items():
+        _same(_column(dataset, printable(name)), values, f"column {name!r}")
 
 
 def _column(dataset: Dataset, name: str) -> list[Any]:
