@@ -50,6 +50,10 @@ def test_a_tree_on_all_features_equals_scikit_learns(settings, kind):
     weight = np.random.default_rng(1).uniform(0.5, 2.0, 300)  # no two cuts are equally good
     (tree,) = grow_trees(X, Y, [0], sample_weight=weight, max_features=None, **settings)
     peer = DecisionTreeRegressor(random_state=0, **settings).fit(X, Y, sample_weight=weight)
+    leaves = peer.tree_.children_left < 0
+    arrived = np.bincount(peer.apply(X), weight, len(leaves))
+    if kind == "missing" and not np.allclose(arrived[leaves], peer.tree_.weighted_n_node_samples[leaves]):
+        pytest.skip("this scikit-learn (1.6 does) grew the tree on other rows than those that arrive in its leaves")
     assert tree.n_leaves == peer.get_n_leaves()
     assert tree.depth == peer.get_depth()
     np.testing.assert_allclose(tree.predict_proba(X), peer.predict(X))
