@@ -1,6 +1,6 @@
 """The oldest versions that pyproject declares: install every one of them into a new environment and run the fast tests.
 
-    python tests/oldest.py [--environment FOLDER] [pytest arguments]
+    python tests/oldest.py [--environment FOLDER] [--quick] [pytest arguments]
 
 A lower bound nobody has tried is a guess.  Packages that only check the code itself (types, style, imports) are not
 installed; what is not named in pyproject is as new as the named ones allow.
@@ -21,7 +21,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CHECKERS = {"build", "import-linter", "mypy", "playwright", "ruff"}
-FAST = ["-m", "not slow and not browser", "-q", "-p", "no:cacheprovider", "-n", "2"]
+FAST = ["-m", "not slow and not long and not browser", "-q", "-p", "no:cacheprovider", "-n", "2"]
+QUICK = [
+    "relevance",
+    "losses",
+    "measures",
+    "columns",
+    "learners",
+    "datasets",
+    "test_aggregation.py",
+    "test_model_file.py",
+]
+"""The tests that meet most of the packages, in some three minutes on two cores."""
 
 
 def main() -> int:
@@ -29,11 +40,14 @@ def main() -> int:
     parser.add_argument(
         "--environment", type=Path, help="folder that keeps the environment; a temporary one by default"
     )
+    parser.add_argument("--quick", action="store_true", help="run the tests that meet most of the packages")
     asked, for_pytest = parser.parse_known_args()
+    if asked.quick:
+        for_pytest = [*FAST, *(f"tests/{name}" for name in QUICK), *for_pytest]
     with tempfile.TemporaryDirectory() as temporary:
         environment = asked.environment or Path(temporary) / "oldest"
         started = time.monotonic()
-        python = install(environment, oldest())
+        python = install(environment, oldest(LEFT_OUT + CLUSTERS * asked.quick))
         print(f"installed in {time.monotonic() - started:.0f} s", flush=True)
         clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
         clean |= {"NUMBA_CACHE_DIR": str(environment / "numba"), "MPLCONFIGDIR": str(environment / "matplotlib")}
@@ -43,12 +57,13 @@ def main() -> int:
         return done.returncode
 
 
-# What no test needs.
+# Extras that no test needs, and those that none of the quick ones does.
 LEFT_OUT = ("docs", "gpu", "peers")
+CLUSTERS = ("dask", "ray")
 
 
-def oldest() -> list[str]:
-    """Return every package of pyproject with the lowest version that may be had.
+def oldest(left_out: tuple[str, ...] = LEFT_OUT) -> list[str]:
+    """Return every package of pyproject, but for some extras, with the lowest version that may be had.
 
     Examples
     --------
@@ -58,7 +73,7 @@ def oldest() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = [
         *project["dependencies"],
-        *(line for name, extra in project["optional-dependencies"].items() if name not in LEFT_OUT for line in extra),
+        *(line for name, extra in project["optional-dependencies"].items() if name not in left_out for line in extra),
     ]
     lines = []
     for line in declared:
