@@ -16,5 +16,16 @@ OWN_LOSSES: dict[str, tuple[str, str]] = {}
 AGGREGATIONS: dict[str, str] = {}
 """Title of each named aggregation."""
 
+CHOSEN_BY_OOB = "oob"
+"""In place of an aggregation: the one with the smallest out-of-bag loss."""
+
+OTHER_WAYS = {CHOSEN_BY_OOB: "OOB choice"}
+"""Title of what is asked for in place of an aggregation."""
+
 ENSEMBLES: dict[str, str] = {}
 """Title of each named ensemble."""
+
+
+def all_titles() -> dict[str, str]:
+    """Return how everything that has a name here is printed."""
+    return {**{name: shown[0] for name, shown in LOSSES.items()}, **ENSEMBLES, **AGGREGATIONS, **OTHER_WAYS}

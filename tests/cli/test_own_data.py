@@ -172,6 +172,18 @@ def test_standard_input_and_output_are_files_too(trained, here):
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.decode().splitlines()[0] == "calm,jazz"
     assert len(ended.stdout.decode().splitlines()) == N + 1
+    assert "the labels are known there: hamming loss 0." in ended.stderr.decode()
+
+
+def test_labels_in_words_of_ones_own_are_scored(trained, here):
+    said = trained.assign(calm=np.where(trained["calm"], "ja", "nein"), jazz=np.where(trained["jazz"], "ja", "nein"))
+    said.to_csv(here / "words.csv", index=False)
+    known = (
+        "the labels are known there: "
+        + comitia("predict", "m.skops", "songs.csv", "-o", "o.csv").said.split("the labels are known there: ")[1]
+    )
+    assert known in comitia("predict", "m.skops", "words.csv", "--positive", "ja", "-o", "p.csv").said
+    assert "known there" not in comitia("predict", "m.skops", "words.csv", "-o", "q.csv").said
 
 
 @pytest.mark.parametrize(
@@ -181,6 +193,7 @@ def test_standard_input_and_output_are_files_too(trained, here):
         ("aggregation", "PTC-mbr,ptc-mbr", ["ctp", "ptc-mbr"], ("ptc-mbr",)),
         ("loss", "F1,Hamming loss", ["hamming", "f1"], ("f1", "hamming")),
         ("loss", "F1-measure", ["hamming", "f1"], ("f1",)),
+        ("aggregation", "OOB choice", ["ctp", "oob"], ("oob",)),
     ],
 )
 def test_names_are_taken_as_they_are_printed(kind, given, known, found):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
 from comitia import (
@@ -76,6 +77,18 @@ def test_a_choice_out_of_bag_without_out_of_bag_losses_is_refused_at_once(voters
     forest.set_params(aggregation="oob", oob_score=True).fit(joint.X, joint.Y).predict(joint.X)
     with pytest.raises(ComitiaError, match="a vote has none"):
         vote(voters, joint).set_params(aggregation="oob")
+
+
+def test_the_choice_out_of_bag_is_asked_for_as_it_is_printed(joint, tmp_path):
+    forest = EMODTClassifier(9, aggregation="OOB choice", oob_score=True, loss="F1-measure", random_state=0)
+    forest.fit(joint.X, joint.Y)
+    save(forest, tmp_path / "model.skops")
+    printed = load(tmp_path / "model.skops")
+    named = clone(forest).set_params(aggregation="oob", loss="f1").fit(joint.X, joint.Y)
+    assert printed.oob_aggregation_ == named.oob_choice_
+    assert np.array_equal(printed.predict(joint.X), named.predict(joint.X))
+    with pytest.raises(ComitiaError, match="fit with oob_score=True"):
+        EMODTClassifier(3).fit(joint.X, joint.Y).set_params(aggregation="OOB choice")
 
 
 def test_a_vote_over_ensembles_is_saved_and_decides_the_same(voters, joint, tmp_path):

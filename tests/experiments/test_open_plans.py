@@ -233,6 +233,24 @@ def test_a_loss_of_ones_own_is_scored_as_by_hand(joint):
     assert loss_of(LossSetting(f"{OWN}.urgent").target(), truth, labeling) == pytest.approx(expected)
 
 
+def test_costs_that_are_no_shares_are_shown_as_they_are(joint):
+    results = compare(
+        joint.X, joint.Y, ensembles=["emodt"], losses=["f1", own_code.urgent], aggregations=["ctp"], members=3, folds=2
+    )
+    mean = results.rows.query("loss == 'urgent'")["value"].mean()
+    advice = results.recommendation("urgent")
+    assert advice.percent == pytest.approx(mean)
+    assert mean > 1, "no share: it is to be larger than one"
+    assert f"urgent: EMODT with CTP, {mean:.2f}." in str(advice)
+    assert "urgent, lower is better" in results.table()
+    assert "F1-measure in percent, higher is better" in results.table()
+    records = {row["loss"]: row for row in results.as_records()["results"]}
+    assert (records["urgent"]["percent"], records["urgent"]["value"]) == (None, pytest.approx(mean))
+    assert records["f1"]["percent"] == records["f1"]["value"]
+    assert "| EMODT | urgent ↓ | CTP |" in results.table(format="markdown")
+    assert "<b>urgent</b>, lower is better" in results.html()
+
+
 def test_workers_that_lack_the_code_or_have_other_are_refused():
     path = f"{OWN}.Stump"
     agreement = Agreement((), False, [path])

@@ -94,6 +94,17 @@ def test_whatever_changes_the_outcome_changes_the_digest(change):
     assert replace(plan, **change).digest() != plan.digest()
 
 
+def test_names_in_a_plan_are_taken_as_they_are_printed():
+    text = 'name = "mine"\ndatasets = ["emotions"]\nensembles = [{names[0]}]\nlosses = [{names[1]}]\n'
+    text += "aggregations = [{names[2]}]"
+    printed = parse_plan(
+        text.format(names=['"EMODT", { kind = "ECC" }', '"F1", "Hamming loss"', '"PTC-mbr", "OOB choice"'])
+    )
+    assert printed == parse_plan(
+        text.format(names=['"emodt", { kind = "ecc" }', '"f1", "hamming"', '"ptc-mbr", "oob"'])
+    )
+
+
 def test_a_default_written_out_is_the_same_plan():
     assert parse_plan(MINIMAL + "n_estimators = 50\n").digest() == parse_plan(MINIMAL).digest()
 

@@ -11,11 +11,10 @@ from typing import Any
 from comitia._compare.data import Compared, compared_data
 from comitia._compare.gather import results_of
 from comitia._errors import ComitiaError
-from comitia.aggregation import AGGREGATIONS
 from comitia.experiments import EnsembleSetting, LossSetting, Plan, Progress, run_plan
 from comitia.experiments._calls import is_call, read_call
 from comitia.experiments._imports import check_trust
-from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES
+from comitia.experiments._plan import TARGET_NAMES, WAYS
 from comitia.experiments._settings import KINDS
 from comitia.report import Results
 from comitia.report._vocabulary import named
@@ -176,13 +175,12 @@ def comparison(
     chosen = ENSEMBLE_NAMES if ensembles is None else ensembles
     called = [read_call(one) for one in (*chosen, *losses) if isinstance(one, str) and is_call(one)]
     check_trust(called, trust)
-    ways = (*AGGREGATIONS, CHOSEN_BY_OOB)
     return Plan(
         name=f"compare {data.source.name}",
         datasets=(data.source,),
         ensembles=tuple(_setting(given, members) for given in chosen),
         losses=tuple(_loss(given) for given in losses),
-        aggregations=ways if aggregations is None else tuple(_named(name, ways) for name in aggregations),
+        aggregations=WAYS if aggregations is None else tuple(_named(name, WAYS) for name in aggregations),
         pools=tuple(pools),
         folds=folds,
         repeats=repeats,

@@ -67,18 +67,27 @@ def in_one_column(labeling: NDArray[Any], labels: Sequence[str]) -> list[str]:
 
 
 def loss_where_known(
-    model: Model, data: Path, labeling: NDArray[Any], labels_in: str | None = None, separator: str | None = None
+    model: Model,
+    data: Path,
+    labeling: NDArray[Any],
+    *,
+    labels_in: str | None = None,
+    separator: str | None = None,
+    positive: str | None = None,
 ) -> float | None:
-    """Return the mean loss of predictions where the file has the labels too; None where it has not.
+    """Return the mean loss of predictions where the data have the labels too; None where they have not.
 
-    The labels have a column each, or stand together in the column ``labels_in``.
+    The labels have a column each, in which ``positive`` says that they hold, or stand together in the column
+    ``labels_in``.
     """
-    if model.ensemble._form.classes is not None or data == STDIN:
+    if model.ensemble._form.classes is not None:
         return None
     if labels_in is None:
         try:
-            truth = load_dataset(data, list(model.labels)).Y
+            truth = load_dataset(data, list(model.labels), positive=positive).Y
         except (ComitiaError, OSError):
+            if positive is not None:
+                raise
             return None
     else:
         known = load_dataset(data, labels_in=labels_in, separator=separator)

@@ -14,7 +14,6 @@ from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.execution import execute
 from comitia.cli.options import (
-    WAYS,
     Aggregations,
     AsJson,
     Categories,
@@ -49,7 +48,7 @@ from comitia.cli.options import (
 from comitia.cli.screen import results
 from comitia.datasets import Dataset
 from comitia.experiments import Plan
-from comitia.experiments._plan import TARGET_NAMES, file_name
+from comitia.experiments._plan import TARGET_NAMES, WAYS, file_name
 from comitia.relevance import POOLS
 from comitia.report._vocabulary import title
 from comitia.report._words import listed

@@ -21,7 +21,6 @@ from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.options import (
-    WAYS,
     AbstainRate,
     AggregationOption,
     AsJson,
@@ -63,7 +62,7 @@ from comitia.cli.options import (
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import Dataset, load_features
 from comitia.datasets._text import STDIN
-from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES
+from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, WAYS
 from comitia.experiments._score import loss_of
 from comitia.measures import MEASURES
 from comitia.model_file import Model, save
@@ -214,6 +213,7 @@ def predict(
     guarantee: Guarantee = None,
     labels_in: LabelsIn = None,
     separator: Separator = None,
+    positive: Positive = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -245,7 +245,8 @@ def predict(
     if expected_loss:
         answers[EXPECTED] = opened.ensemble.expected_loss(inputs)
     write(kept.join(answers) if keep else answers, output)
-    scored = None if proba or doubt else loss_where_known(opened, data, found, labels_in, separator)
+    known = {"labels_in": labels_in, "separator": separator, "positive": positive}
+    scored = None if proba or doubt else loss_where_known(opened, data, found, **known)
     if as_json:
         facts = {"instances": len(found), "probabilities": proba, "loss_here": scored, "file": str(output)}
         print_json({**_described(opened), **facts})

@@ -15,13 +15,10 @@ from comitia.aggregation import AGGREGATIONS
 from comitia.cli.errors import misuse
 from comitia.columns._numbers import NOTATIONS
 from comitia.experiments._calls import is_call, split_calls
-from comitia.experiments._plan import CHOSEN_BY_OOB, LOSS_NAMES, TARGET_NAMES
+from comitia.experiments._plan import LOSS_NAMES, TARGET_NAMES, WAYS
 from comitia.measures import MEASURES
 from comitia.relevance import POOLS
 from comitia.report._vocabulary import named
-
-WAYS = (*AGGREGATIONS, CHOSEN_BY_OOB)
-"""How members can be asked to decide."""
 
 _OUTPUT, _WHAT, _FORM, _LIMITS = "Output", "What to compare", "Form of the answer", "Limits and doubt"
 

@@ -13,6 +13,7 @@ from comitia._labels import FloatArray
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
 from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._out_of_bag import CALIBRATED, OutOfBag, aggregation_name
+from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Loss
 from comitia.measures import Measure, get_target
@@ -40,7 +41,7 @@ class JudgedEnsemble(MultilabelEnsemble):
     _also_judged: tuple[Loss | Measure, ...] = ()
 
     def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading, Calibration | None]:
-        if self.aggregation != "oob":
+        if not chosen_out_of_bag(self.aggregation):
             return super()._way(loss)
         if isinstance(loss, Measure):
             return AGGREGATIONS["ctp"], get_reading("independent"), self.calibration_
@@ -60,7 +61,7 @@ class JudgedEnsemble(MultilabelEnsemble):
         """Set parameters; refuse at once a choice by out-of-bag losses that a fitted ensemble does not have."""
         chosen, judges = params.get("aggregation", self.aggregation), params.get("oob_score", self.oob_score)
         lacks = hasattr(self, "members_") and not hasattr(self, "_oob") and not judges
-        if lacks and isinstance(chosen, str) and chosen == "oob":
+        if lacks and chosen_out_of_bag(chosen):
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
         super().set_params(**params)
         return self
@@ -70,7 +71,7 @@ class JudgedEnsemble(MultilabelEnsemble):
             raise ComitiaError(f"loss={self.loss!r} has its cuts from what is out of bag: set oob_score=True.")
         if not self.oob_score and check_kind(self.calibration):
             raise ComitiaError(f"calibration={self.calibration!r} is fitted to what is out of bag: set oob_score=True.")
-        if self.aggregation != "oob":
+        if not chosen_out_of_bag(self.aggregation):
             super()._check_decision()
         elif not self.oob_score:
             raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: set oob_score=True.")
@@ -100,7 +101,7 @@ class JudgedEnsemble(MultilabelEnsemble):
         ways = {name: (how, reading) for name, how in AGGREGATIONS.items() if self.can_decide_by(how)}
         if isinstance(self.aggregation, Aggregation):
             ways[aggregation_name(self.aggregation)] = (self.aggregation, reading)
-        if self.aggregation == "oob" and self.reading == "auto":
+        if chosen_out_of_bag(self.aggregation) and self.reading == "auto":
             for power, name in product(_POWERS, self._read_over_seen()):
                 ways[f"{name}{_READ_OVER}seen {power:g}"] = (AGGREGATIONS[name], Seen(power))
         return ways
@@ -131,7 +132,7 @@ class JudgedEnsemble(MultilabelEnsemble):
     @property
     def oob_aggregation_(self) -> str:
         """The way of deciding in use, by its name in the table."""
-        if self.aggregation == "oob":
+        if chosen_out_of_bag(self.aggregation):
             return self.oob_choice_
         name = aggregation_name(self._named_way(get_target(self.loss))[0])
         twin = name + CALIBRATED

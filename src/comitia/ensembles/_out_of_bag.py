@@ -16,6 +16,7 @@ from comitia._arrays import check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation import AGGREGATIONS, Beliefs, Decision, Pooled, Votes, advised, get_aggregation
+from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import LOSSES, Hamming, JaccardLoss, Loss, SubsetZeroOne, get_loss
 from comitia.measures import Measure, get_target
@@ -92,7 +93,7 @@ class OutOfBag:
             loss: {name: ensemble._limited(how.decision(target, pool, read)) for name, (how, read) in ways.items()}
             for loss, target in losses.items()
         }
-        if ensemble.aggregation == "oob" and not any(isinstance(target, JaccardLoss) for target in asked):
+        if chosen_out_of_bag(ensemble.aggregation) and not any(isinstance(target, JaccardLoss) for target in asked):
             chains = "ctp-joint" in ensemble._read_over_seen()
             decisions = {loss: _without_searches(row, reading, chains) for loss, row in decisions.items()}
         values: dict[str, dict[str, FloatArray]] = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, TypeVar
 
+from comitia import _titles
+from comitia._names import as_known
 from comitia.aggregation._kinds import AggregationLike
 from comitia.measures._registry import TargetLike as TargetLike
 from comitia.relevance._calibration import Kind
@@ -12,6 +14,19 @@ from comitia.relevance._readings import ReadingLike as ReadingLike
 
 HowLike: TypeAlias = AggregationLike | Literal["oob"]
 CalibrationLike: TypeAlias = Kind | str
+
+
+def chosen_out_of_bag(aggregation: object) -> bool:
+    """Whether an aggregation is left to the out-of-bag losses: ``"oob"``, in any letters or as it is printed.
+
+    Examples
+    --------
+    >>> chosen_out_of_bag("oob"), chosen_out_of_bag("OOB choice"), chosen_out_of_bag("ctp"), chosen_out_of_bag(None)
+    (True, True, False, False)
+    """
+    oob = _titles.CHOSEN_BY_OOB
+    return isinstance(aggregation, str) and as_known(aggregation, (oob,), _titles.OTHER_WAYS) == oob
+
 
 _DECISION = """\
     loss : str, Loss, Measure or callable, default="hamming"

@@ -19,7 +19,15 @@ from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._crews import Asked, MemberList
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
+from comitia.ensembles._parameters import (
+    CalibrationLike,
+    HowLike,
+    PoolLike,
+    ReadingLike,
+    TargetLike,
+    chosen_out_of_bag,
+    documented,
+)
 from comitia.ensembles._targets import Targets, check_lengths, check_weights, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Constraints
@@ -196,7 +204,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     def set_params(self, **params: Any) -> MultilabelVotingClassifier:
         """Set parameters, a member by its name, or a member's parameter as ``name__parameter``."""
-        if isinstance(chosen := params.get("aggregation"), str) and chosen == "oob":
+        if chosen_out_of_bag(params.get("aggregation")):
             raise ComitiaError("aggregation='oob' chooses by out-of-bag losses, and a vote has none.")
         self._set_params("estimators", **params)
         return self

@@ -18,13 +18,14 @@ from comitia._compiled import seconds_compiling
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray
 from comitia._rows import Row
+from comitia._titles import CHOSEN_BY_OOB
 from comitia.datasets import Dataset, MultilabelStratifiedKFold
 from comitia.experiments._choose import choose
 from comitia.experiments._details import Details
 from comitia.experiments._plan import Cell, Plan
 from comitia.experiments._provenance import now, versions
 from comitia.experiments._score import Way, loss_of, losses_of
-from comitia.experiments._settings import CHOSEN_BY_OOB, OF_ONE_MEMBER, OWN
+from comitia.experiments._settings import OF_ONE_MEMBER, OWN
 
 DIGITS = "seven-segment"
 """The example whose predictions can be drawn."""

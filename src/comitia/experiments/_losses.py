@@ -127,10 +127,17 @@ def _code(target: Loss | Measure) -> tuple[str, str]:
     """How Python writes a loss, and the statement that imports it; empty where that is not known."""
     if isinstance(target, CustomLoss):
         name, module = getattr(target.function, "__name__", ""), getattr(target.function, "__module__", "")
-        return (name, f"from {module} import {name}") if name.isidentifier() and not _changed(target)[1:] else ("", "")
+        if not name.isidentifier() or _changed(target)[1:]:
+            return "", ""
+        return name, _import(module, name)
     kind = type(target)
     module = kind.__module__.partition("._")[0]
-    return f"{kind.__name__}({', '.join(_changed(target))})", f"from {module} import {kind.__name__}"
+    return f"{kind.__name__}({', '.join(_changed(target))})", _import(module, kind.__name__)
+
+
+def _import(module: str, name: str) -> str:
+    """The statement that imports a name; who has written it in a notebook has it already."""
+    return "" if module == "__main__" else f"from {module} import {name}"
 
 
 def _changed(loss: Any) -> list[str]:

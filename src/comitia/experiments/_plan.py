@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from comitia._names import unknown
+from comitia._titles import CHOSEN_BY_OOB as CHOSEN_BY_OOB
 from comitia._version import __version__
 from comitia.aggregation import AGGREGATIONS
 from comitia.datasets import Dataset, load_dataset, load_features, load_seven_segment
@@ -19,7 +20,6 @@ from comitia.datasets._labels import is_pattern, matching
 from comitia.datasets._text import STDIN
 from comitia.experiments._imports import PlanError as PlanError
 from comitia.experiments._losses import TARGETS, LossSetting
-from comitia.experiments._settings import CHOSEN_BY_OOB as CHOSEN_BY_OOB
 from comitia.experiments._settings import EnsembleSetting as EnsembleSetting
 from comitia.losses import LOSSES, Loss
 from comitia.measures import MEASURES, Measure, get_target
@@ -30,6 +30,9 @@ EXAMPLES = {"seven-segment": load_seven_segment}
 
 LOSS_NAMES = tuple(LOSSES)
 """The losses that a name alone describes."""
+
+WAYS = (*AGGREGATIONS, CHOSEN_BY_OOB)
+"""How members can be asked to decide."""
 
 TARGET_NAMES = tuple(TARGETS)
 """What predictions can be made for by a name alone: losses, and measures of a whole set."""
@@ -169,7 +172,7 @@ class Plan:
     datasets: tuple[DataSource, ...]
     ensembles: tuple[EnsembleSetting, ...]
     losses: tuple[str | LossSetting, ...] = ("hamming", "subset01", "f1")
-    aggregations: tuple[str, ...] = (*AGGREGATIONS, CHOSEN_BY_OOB)
+    aggregations: tuple[str, ...] = WAYS
     pools: tuple[str, ...] = ("mean",)
     sizes: tuple[int, ...] = ()
     folds: int = 10
@@ -180,7 +183,7 @@ class Plan:
     def __post_init__(self) -> None:
         for kind, names, known in (
             ("loss", self.loss_names, (*TARGET_NAMES, *self._own_losses)),
-            ("aggregation", self.aggregations, (*AGGREGATIONS, CHOSEN_BY_OOB)),
+            ("aggregation", self.aggregations, WAYS),
             ("pool", self.pools, POOLS),
         ):
             _check_distinct(kind, names)

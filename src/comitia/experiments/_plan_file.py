@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from comitia._names import unknown
+from comitia._names import as_known, unknown
+from comitia._titles import all_titles
 from comitia.datasets._text import STDIN
 from comitia.experiments._imports import Absent, PlanError, check_trust, paths_in
 from comitia.experiments._losses import LossSetting
-from comitia.experiments._plan import DataSource, Plan
-from comitia.experiments._settings import EnsembleSetting
+from comitia.experiments._plan import TARGET_NAMES, WAYS, DataSource, Plan
+from comitia.experiments._settings import KINDS, EnsembleSetting
 
 _LISTS = {"aggregations": str, "pools": str, "sizes": int}
 _SCALARS = {"name": str, "seed": int, "folds": int, "repeats": int, "stratified": bool}
-_WAYS = ("labels_in", "separator", "positive")
+_LABELLED = ("labels_in", "separator", "positive")
 _COLUMNS = ("features", "ignore", "categories", "text", "missing_values")
 _WORDS = {str: "text", int: "a whole number", bool: "true or false"}
 
@@ -113,6 +114,8 @@ def parse_plan(text: str, *, objects: bool = False, folder: str | Path | None = 
     values["ensembles"] = tuple(_numbered("ensembles", content["ensembles"], partial(_setting, objects)))
     if "losses" in content:
         values["losses"] = tuple(_numbered("losses", content["losses"], partial(_loss, objects)))
+    if "aggregations" in values:
+        values["aggregations"] = tuple(_meant(name, WAYS) for name in values["aggregations"])
     plan = Plan(**values)
     for setting in plan.ensembles if not objects else ():
         if setting.object is not None:
@@ -197,10 +200,10 @@ def _numbered(key: str, entries: Any, read: Any) -> list[Any]:
 def _source(folder: str | None, entry: Any) -> DataSource:
     if isinstance(entry, str):
         return DataSource(entry)
-    table = _table(entry, "name", ("name", "path", "labels", *_WAYS, "columns"))
+    table = _table(entry, "name", ("name", "path", "labels", *_LABELLED, "columns"))
     labels = _list("labels", table["labels"], str) if "labels" in table else None
     path = _scalar("path", table["path"], str) if "path" in table else None
-    ways = {key: _scalar(key, table[key], str) for key in _WAYS if key in table}
+    ways = {key: _scalar(key, table[key], str) for key in _LABELLED if key in table}
     if path is None and (labels is not None or ways):
         raise PlanError(f"labels go with a path; {table['name']!r} has none")
     name = _scalar("name", table["name"], str)
@@ -218,22 +221,22 @@ def _columns(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _setting(only_to_look: bool, entry: Any) -> EnsembleSetting:
     if isinstance(entry, str):
-        return EnsembleSetting(entry)
+        return EnsembleSetting(_meant(entry, KINDS))
     if isinstance(entry, dict) and "object" in entry:
         table = _table(entry, "object", ("object", "name", "choose"))
         path, name = _scalar("object", table["object"], str), _scalar("name", table.get("name", ""), str)
         return EnsembleSetting(estimator=Absent(path), name=name or path.rpartition(".")[2])
-    kind, name, parameters = _headed(entry, ("kind", "class"))
+    kind, name, parameters = _headed(entry, ("kind", "class"), KINDS)
     choose = parameters.pop("choose", {})
     if not isinstance(choose, dict):
         raise PlanError(f"choose is {choose!r}: expected a table of parameters and their candidates")
-    named = paths_in(entry)
-    return EnsembleSetting(kind, parameters, name, choose, Absent(named[0]) if only_to_look and named else None)
+    paths = paths_in(entry)
+    return EnsembleSetting(kind, parameters, name, choose, Absent(paths[0]) if only_to_look and paths else None)
 
 
 def _loss(only_to_look: bool, entry: Any) -> str | LossSetting:
     if isinstance(entry, str):
-        return entry
+        return _meant(entry, TARGET_NAMES)
     if isinstance(entry, dict) and "object" in entry:
         table = _table(entry, "object", ("object", "name"))
         path, name = _scalar("object", table["object"], str), _scalar("name", table.get("name", ""), str)
@@ -242,12 +245,12 @@ def _loss(only_to_look: bool, entry: Any) -> str | LossSetting:
                 f"loss {name or path!r} was given as an object, which a file cannot hold: run it in Python."
             )
         return LossSetting(loss=Absent(path), name=name)
-    kind, name, parameters = _headed(entry, ("kind", "class", "function"))
-    named = paths_in(entry)
-    return LossSetting(kind, parameters, name, Absent(named[0]) if only_to_look and named else None)
+    kind, name, parameters = _headed(entry, ("kind", "class", "function"), TARGET_NAMES)
+    paths = paths_in(entry)
+    return LossSetting(kind, parameters, name, Absent(paths[0]) if only_to_look and paths else None)
 
 
-def _headed(entry: Any, heads: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
+def _headed(entry: Any, heads: Sequence[str], known: Collection[str]) -> tuple[str, str, dict[str, Any]]:
     """Kind, name and parameters; the kind is a name that is known, or under another head an import path."""
     if not isinstance(entry, dict) or sum(head in entry for head in heads) != 1:
         raise PlanError(f"expected a name or a table with one entry {' or '.join(map(repr, heads))}, found {entry!r}")
@@ -257,7 +260,11 @@ def _headed(entry: Any, heads: Sequence[str]) -> tuple[str, str, dict[str, Any]]
     if ("." in kind) != (head != "kind"):
         right = "the import path of a class goes under 'class'" if head == "kind" else "expected an import path"
         raise PlanError(f"{head} is {kind!r}: {right}")
-    return kind, name, parameters
+    return _meant(kind, known) if head == "kind" else kind, name, parameters
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    return as_known(name, known, all_titles())
 
 
 def _table(entry: Any, required: str, known: Sequence[str] | None = None) -> Mapping[str, Any]:

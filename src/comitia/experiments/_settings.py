@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from comitia._names import unknown
+from comitia._titles import CHOSEN_BY_OOB
 from comitia.ensembles import (
     ENSEMBLES,
     MultilabelBaggingClassifier,
@@ -34,9 +35,6 @@ KINDS: dict[str, type[MultilabelEnsemble]] = {
     "voting": MultilabelVotingClassifier,
 }
 """The ensembles that a plan knows by name: those with members of their own, and those around classifiers of others."""
-
-CHOSEN_BY_OOB = "oob"
-"""In place of an aggregation: the one with the smallest out-of-bag loss."""
 
 OWN = "own"
 """In place of an aggregation: what a classifier that is no ensemble of ours predicts by itself."""

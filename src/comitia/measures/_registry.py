@@ -43,9 +43,10 @@ def get_measure(measure: MeasureLike, **parameters: Any) -> Measure:
             raise ComitiaError(f"parameters go with a name: {measure!r} has its own; got {sorted(parameters)} as well.")
         return measure
     if isinstance(measure, str):
-        if measure not in MEASURES:
+        name = as_known(measure, MEASURES, {known: kind.title for known, kind in MEASURES.items()})
+        if name not in MEASURES:
             raise ComitiaError(unknown("measure", measure, MEASURES))
-        return MEASURES[measure](**parameters)
+        return MEASURES[name](**parameters)
     if callable(measure):
         return CountMeasure(measure, **parameters)
     raise ComitiaError(f"measure must be a name, a Measure or a function of (tp, fp, fn, tn); got {measure!r}.")

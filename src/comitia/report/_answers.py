@@ -85,7 +85,7 @@ def _answer_of(block: Block, sizes: Mapping[str, int]) -> Answer:
 def _alone(block: Block) -> Answer:
     (method,) = block.methods
     others = [title(name) for name in block.same]
-    text = f"{title(method)} scores {block.measure.title} {np.nanmean(block.values):.2f} %."
+    text = f"{title(method)} scores {block.measure.title} {np.nanmean(block.values):.2f}{block.measure.unit}."
     if others:
         text += f" {capital(listed(others))} did the same in every fold: any of them will do."
     return Answer(block.ensemble, block.measure, method, (), (), None, "", capital(text))
@@ -102,8 +102,8 @@ def _over_datasets(block: Block) -> Answer:
     datasets = int(block.complete.sum())
     first = (
         f"{title(block.methods[best])} has the best average rank ({result.average_ranks[best]:.2f} of "
-        f"{len(block.methods)}, {datasets} datasets) and {block.measure.title} {means[best]:.2f} % on average, "
-        f"{_margins(block, means, order)}."
+        f"{len(block.methods)}, {datasets} datasets) and {block.measure.title} {means[best]:.2f}{block.measure.unit} "
+        f"on average, {_margins(block, means, order)}."
     )
     if friedman is None:
         p_value = float(result.p_values[best, others[0]])
@@ -143,7 +143,8 @@ def _across_folds(block: Block, sizes: Mapping[str, int]) -> Answer:
     best, others = order[0], order[1:]
     error = block.errors[row, best]
     spread = f" ± {error:.2f}" if np.isfinite(error) else ""
-    first = f"{title(block.methods[best])} does best on {name}: {block.measure.title} {means[best]:.2f}{spread} %"
+    value = f"{means[best]:.2f}{spread}{block.measure.unit}"
+    first = f"{title(block.methods[best])} does best on {name}: {block.measure.title} {value}"
     first += f", {_margins(block, means, order)}." if others else "."
     if len(folds) < 2 or not others:
         why = "One fold says nothing about chance." if others else "There is nothing to compare it with."

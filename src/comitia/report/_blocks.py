@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -61,7 +61,8 @@ class Block:
     same : mapping of str to str
         Aggregations left out of ``methods``, each with the one it equals in every fold of every dataset.
     folds : mapping of str to ndarray of shape (folds, methods)
-        For each dataset, percent in each fold; NaN in the column of an aggregation without results there.
+        For each dataset, the value in each fold as it is shown, in percent as a rule; NaN in the column of an
+        aggregation without results there.
     tested : mapping of str to (float, float)
         For each dataset, the instances that a fold tests on, on average, and those of all folds of a repeat.
     paper : ndarray of shape (datasets, methods), optional
@@ -87,7 +88,7 @@ class Block:
 
     @cached_property
     def values(self) -> Floats:
-        """Mean over the folds, in percent: (datasets, methods)."""
+        """Mean over the folds: (datasets, methods)."""
         return np.array([fold.mean(axis=0) for fold in self.folds.values()])
 
     @cached_property
@@ -215,12 +216,12 @@ def blocks(
         for loss in wanted:
             part = of_ensemble[(of_ensemble["loss"] == loss) & (of_ensemble["size"] == size)]
             if len(part):
-                found.append(_block(str(ensemble), measure(str(loss)), size, part, paper))
+                found.append(_block(str(ensemble), measure_in(part, str(loss)), size, part, paper))
     return found
 
 
 def checked_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Check result rows and name each row's method.
+    """Check result rows, name each row's method and say whether its loss is shown in percent.
 
     Raises
     ------
@@ -244,7 +245,13 @@ def checked_rows(rows: pd.DataFrame) -> pd.DataFrame:
         raise ComitiaError(f"rows hold {_described(rows[double].iloc[0])} more than once")
     pools = rows["pool"].fillna("").astype(str)
     methods = [method_name(*names) for names in zip(rows["aggregation"], pools, strict=True)]
-    return rows.assign(method=methods)
+    shares = (~own | rows["value"].between(0, 1)).groupby(rows["loss"]).transform("all")
+    return rows.assign(method=methods, percent=shares)
+
+
+def measure_in(rows: pd.DataFrame, loss: str) -> Measure:
+    """How a loss is shown where checked rows, or some of them, have it."""
+    return replace(measure(loss), percent=bool(rows.loc[rows["loss"] == loss, "percent"].all()))
 
 
 def chosen(column: str, names: Iterable[str], rows: pd.DataFrame) -> list[str]:
@@ -257,10 +264,10 @@ def chosen(column: str, names: Iterable[str], rows: pd.DataFrame) -> list[str]:
 
 
 def curve(rows: pd.DataFrame, method: str, shown: Measure) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Follow a method over the ensemble's sizes: sizes, mean percent and its standard error over the folds."""
+    """Follow a method over the ensemble's sizes: sizes, mean as it is shown and its standard error over the folds."""
     of_method = rows[rows["method"] == method].groupby("size")["value"]
     means = of_method.mean()
-    errors = 100.0 * of_method.std(ddof=1) / np.sqrt(of_method.count())
+    errors = shown.scale * of_method.std(ddof=1) / np.sqrt(of_method.count())
     return means.index.to_numpy(), shown.shown(means.to_numpy()), errors.to_numpy()
 
 

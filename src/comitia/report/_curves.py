@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from comitia.report._blocks import curve
-from comitia.report._vocabulary import Measure, in_order, measure, title
+from comitia.report._blocks import curve, measure_in
+from comitia.report._vocabulary import Measure, in_order, title
 from comitia.report._words import markdown_table, number, signed
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def curves(results: Results) -> Iterator[str]:
     if any(one.published for one in found):
         yield _distances([one for one in found if one.distances])
     beside = "; the difference to the paper's value in brackets" if paper is not None else ""
-    yield f"### All values\n\nPercent{beside}."
+    unit = "Percent" if all(one.measure.percent for one in found) else "Percent, and costs as they are"
+    yield f"### All values\n\n{unit}{beside}."
     for ensemble, dataset, shown in dict.fromkeys((one.ensemble, one.dataset, one.measure) for one in found):
         part = [one for one in found if (one.ensemble, one.dataset, one.measure) == (ensemble, dataset, shown)]
         lines = [[title(one.method), *(one.cell(size) for size in sizes)] for one in part]
@@ -74,7 +75,7 @@ def _curves(rows: pd.DataFrame, paper: pd.DataFrame | None) -> Iterator[Curve]:
             for loss in in_order(rows["loss"]):
                 part = rows[(rows["ensemble"] == ensemble) & (rows["dataset"] == dataset) & (rows["loss"] == loss)]
                 for method in in_order(part["method"]):
-                    shown = measure(loss)
+                    shown = measure_in(part, loss)
                     sizes, values, _ = curve(part, method, shown)
                     by_size = {int(size): float(value) for size, value in zip(sizes, values, strict=True)}
                     published = _published(paper, ensemble, dataset, shown, method)

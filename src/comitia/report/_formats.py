@@ -42,6 +42,7 @@ _CSV_COLUMNS = (
     "same_as",
     "paper_percent",
     "difference",
+    "value",
 )
 
 
@@ -59,7 +60,7 @@ def latex(table: ComparisonTable, *, errors: bool) -> str:
     average = table.has_average_ranks
     columns = 1 + 2 * len(datasets) + average
     lines = [
-        r"% needs \usepackage{booktabs}; values in percent, rank small beside the value"
+        rf"% needs \usepackage{{booktabs}}; values {_unit(table)}, rank small beside the value"
         + (", standard error below" if errors else "")
         + (", difference to the paper above" if table.has_paper else ""),
         r"\begin{tabular}{@{}l" + r"r@{\,}l" * len(datasets) + "r" * average + "@{}}",
@@ -108,11 +109,12 @@ def _latex_line(line: Line, columns: int, average: bool, errors: bool) -> str:
 def markdown(table: ComparisonTable, *, errors: bool) -> str:
     """Write a Markdown table; ranks are superscripts, differences to the paper stand in brackets."""
     datasets = table.datasets
-    heads = ["Ensemble", "Measure (%)", "Aggregation", *map(_in_markdown, datasets)]
+    heads = ["Ensemble", "Measure (%)" if table.in_percent else "Measure", "Aggregation", *map(_in_markdown, datasets)]
     heads += ["Avg. rank"] * table.has_average_ranks
     lines = []
     for line in table.lines():
-        parts = [title(line.ensemble), f"{line.measure.title} {line.measure.arrow}", title(line.method)]
+        measured = line.measure.title if table.in_percent else line.measure.with_unit
+        parts = [title(line.ensemble), f"{measured} {line.measure.arrow}", title(line.method)]
         parts = [_in_markdown(part) for part in parts]
         if line.same_as is not None:
             parts += [f"= {_in_markdown(title(line.same_as))}"] * len(datasets)
@@ -210,9 +212,14 @@ def csv(table: ComparisonTable) -> str:
                 names = [line.ensemble, line.measure.loss, line.measure.title, line.method, name]
                 head = [in_csv(str(part)) for part in names]
                 ranks = [cell.rank, line.average_rank] if line.same_as is None else [None, None]
-                tail = [line.same_as, cell.published, cell.difference]
-                writer.writerow([*head, cell.value, cell.error, *ranks, *tail])
+                tail = [line.same_as, cell.published, cell.difference, cell.value]
+                percent = cell.value if line.measure.percent else None
+                writer.writerow([*head, percent, cell.error, *ranks, *tail])
     return out.getvalue()
+
+
+def _unit(table: ComparisonTable) -> str:
+    return "in percent" if table.in_percent else "in percent, costs as they are"
 
 
 def _difference(cell: Cell) -> str:

@@ -115,7 +115,7 @@ def _cards(results: Results) -> list[dict[str, Any]]:
             for place, one in enumerate(one for one in results.recommendations if one.loss == loss)
         ]
         lines = [(title(answer.ensemble), answer.text, _verdict(answer)) for answer in of_loss]
-        cards.append({"measure": measure(loss), "use": use, "verdicts": verdicts, "lines": lines})
+        cards.append({"measure": results.blocks_of(loss)[0].measure, "use": use, "verdicts": verdicts, "lines": lines})
     return cards
 
 

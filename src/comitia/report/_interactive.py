@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from comitia.report._blocks import Block, curve
+from comitia.report._blocks import Block, curve, measure_in
 from comitia.report._presentation import style
 from comitia.report._vocabulary import in_order, measure, title
 
@@ -34,8 +34,8 @@ def figure_data(results: Results) -> dict[str, Any]:
     return {
         "methods": [_method(name, methods) for name in methods],
         "measures": [
-            {"loss": one.loss, "title": one.title, "higher": one.higher_is_better}
-            for one in map(measure, results.losses)
+            {"loss": one.loss, "title": one.title, "higher": one.higher_is_better, "unit": one.unit}
+            for one in (measure_in(rows, loss) for loss in results.losses)
         ],
         "ensembles": [{"name": name, "title": title(name)} for name in results.ensemble_names],
         "datasets": results.dataset_names,
@@ -89,7 +89,7 @@ def _curves(rows: pd.DataFrame, paper: pd.DataFrame | None) -> list[dict[str, An
         if part["size"].nunique() < 2:
             continue
         for method in in_order(part["method"]):
-            sizes, means, errors = curve(part, method, measure(loss))
+            sizes, means, errors = curve(part, method, measure_in(part, loss))
             line = {"ensemble": ensemble, "loss": loss, "dataset": dataset, "method": method}
             line |= {"sizes": sizes.tolist(), "means": _plain(means), "errors": _plain(errors)}
             if paper is not None:

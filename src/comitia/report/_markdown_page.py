@@ -159,7 +159,8 @@ def _tables(results: Results) -> Iterator[str]:
     for loss in results.losses:
         all_blocks = ComparisonTable(results.blocks_of(loss))
         shown = all_blocks.blocks[0].measure
-        members = f"{results.rows['size'].max()} members; percent ± standard error over the folds"
+        unit = "percent" if shown.percent else "mean"
+        members = f"{results.rows['size'].max()} members; {unit} ± standard error over the folds"
         yield f"## {shown.title}\n\n{members}, {shown.direction}; rank{beside}."
         if several and results.goes_beyond_the_paper:
             only = tuple(block for block in results.paper_blocks if block.measure.loss == loss)

@@ -19,7 +19,7 @@ class Terms:
     before, after : str
         What stands around a value.
     counts : bool
-        Whether the value counts things, "37 of 100"; otherwise it is written in percent.
+        Whether the value counts things, "37 of 100"; otherwise it is written as it is shown.
     complement : bool
         Whether one minus the measure is told: how many are right, where the loss counts those that are not.
     """
@@ -29,11 +29,11 @@ class Terms:
     counts: bool = False
     complement: bool = False
 
-    def values(self, percents: Sequence[float]) -> tuple[list[str], str]:
+    def values(self, percents: Sequence[float], measure: Measure) -> tuple[list[str], str]:
         """Write values alike, precise enough to tell apart what differs; also how many things were counted."""
         told = [100 - value if self.complement else value for value in percents]
         if not self.counts:
-            return [f"{value:.1f} %" for value in told], ""
+            return [f"{value:.{1 if measure.percent else 2}f}{measure.unit}" for value in told], ""
         apart = len({round(value, 1) for value in told})
         base = 100 if len({round(value) for value in told}) == apart and told[0] >= 10 else 1000
         return [f"{value * base / 100:,.0f}" for value in told], f"{base:,}"
@@ -58,16 +58,20 @@ def how_good(measure: Measure, percents: Sequence[float], where: str = "") -> tu
 
     Examples
     --------
-    >>> from comitia.report._vocabulary import measure
-    >>> how_good(measure("subset01"), [63.1, 69.2])
+    >>> how_good(Measure("subset01", "Subset 0/1 loss"), [63.1, 69.2])
     ('of 100 instances, 37 get exactly the right set of labels', ['31'])
-    >>> how_good(measure("hamming"), [0.9, 1.2], "medical")[0]
+    >>> how_good(Measure("hamming", "Hamming loss"), [0.9, 1.2], "medical")[0]
     'of 1,000 yes-or-no answers, one for each label of an instance of medical, 9 are wrong'
     """
-    terms = _TERMS.get(measure.loss, Terms(f"the {measure.title} is "))
-    (first, *others), base = terms.values(percents)
+    terms = _TERMS.get(measure.loss, Terms("the {title} is "))
+    (first, *others), base = terms.values(percents, measure)
     things = f"instances of {where}" if where else "instances"
-    words = {"base": base, "things": things, "of_things": f"an {things.replace('instances', 'instance')}"}
+    words = {
+        "title": measure.title,
+        "base": base,
+        "things": things,
+        "of_things": f"an {things.replace('instances', 'instance')}",
+    }
     return terms.before.format(**words) + first + terms.after, others
 
 

@@ -109,7 +109,7 @@ class Recommendation:
     ensemble, aggregation, pool : str
         The ensemble whose best aggregation has the best mean, that aggregation, and how it pools members.
     percent : float
-        That mean.
+        That mean, as it is shown: in percent, but for costs of one's own, which may be larger than one.
     better_than, undecided, p_value, test, text
         Of the ensemble's aggregations, as in `Answer`.
     code : str
@@ -181,7 +181,7 @@ class Recommendation:
         return f"{title(self.ensemble)} with {title(self.aggregation)}{pool}"
 
     def __str__(self) -> str:
-        head = f"{self.measure.title}: {self.choice}, {number(self.percent)} %."
+        head = f"{self.measure.title}: {self.choice}, {number(self.percent)}{self.measure.unit}."
         lines = [head, self.plain, self.text, self.rivals_text, self.python or self.code, self.command]
         return "\n".join(line for line in lines if line)
 
@@ -192,10 +192,11 @@ class Recommendation:
             "ensemble": self.ensemble,
             "aggregation": self.aggregation,
             "pool": self.pool,
-            "percent": self.percent,
+            "percent": self.percent if self.measure.percent else None,
+            "value": self.percent,
             "plain": self.plain.replace("\u00a0", " "),
             "learnt": self.learnt,
-            "rivals": [one.as_record() for one in self.rivals],
+            "rivals": [one.as_record(self.measure.percent) for one in self.rivals],
             "better_than": list(self.better_than),
             "undecided": list(self.undecided),
             "p_value": self.p_value,

@@ -342,7 +342,9 @@ class Results:
 
     def __repr__(self) -> str:
         data, ensembles, _, folds = self.facts
-        found = [(one.measure.title, f"{number(one.percent)} %", one.choice) for one in self.recommendations]
+        found = [
+            (one.measure.title, f"{number(one.percent)}{one.measure.unit}", one.choice) for one in self.recommendations
+        ]
         widths = [max(len(line[place]) for line in found) for place in (0, 1)]
         lines = [f"Results on {data}: {ensembles}, {folds}"]
         lines += [f"  {name:<{widths[0]}}  {value:>{widths[1]}}  {choice}" for name, value, choice in found]

@@ -31,7 +31,7 @@ class Rival:
     ensemble, method : str
         Which; a baseline has the ensemble ``"baseline"``.
     percent : float
-        Its mean on what both were run on.
+        Its mean on what both were run on, as it is shown.
     points : float
         Points by which the choice is better; negative where it is worse.
     p_value : float or None
@@ -62,10 +62,11 @@ class Rival:
     def title(self) -> str:
         return {"vote": "the usual vote", "baseline": title(self.method), "ensemble": title(self.ensemble)}[self.kind]
 
-    def as_record(self) -> dict[str, Any]:
-        """Give it as plain values, for JSON."""
+    def as_record(self, percent: bool = True) -> dict[str, Any]:
+        """Give it as plain values, for JSON; ``percent`` is whether the loss is shown so."""
         names = {"kind": self.kind, "ensemble": self.ensemble, "aggregation": self.method}
-        return {**names, "percent": self.percent, "points_better": self.points, "p_value": self.p_value}
+        shown = {"percent": self.percent if percent else None, "value": self.percent}
+        return {**names, **shown, "points_better": self.points, "p_value": self.p_value}
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,6 +84,11 @@ class ComparisonTable:
         return list(dict.fromkeys(name for block in self.blocks for name in block.datasets))
 
     @property
+    def in_percent(self) -> bool:
+        """Whether all values are; costs of one's own are shown as they are."""
+        return all(block.measure.percent for block in self.blocks)
+
+    @property
     def has_average_ranks(self) -> bool:
         return len(self.datasets) > 1
 
@@ -123,7 +128,8 @@ class ComparisonTable:
                 "measure": line.measure.title,
                 "higher_is_better": line.measure.higher_is_better,
                 "aggregation": line.method,
-                "percent": cell.value,
+                "percent": cell.value if line.measure.percent else None,
+                "value": cell.value,
                 "standard_error": cell.error,
                 "rank": cell.rank,
                 "average_rank": line.average_rank,

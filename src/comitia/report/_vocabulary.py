@@ -18,23 +18,39 @@ Value = TypeVar("Value", float, NDArray[np.float64])
 
 @dataclass(frozen=True)
 class Measure:
-    """How a loss is shown: as itself, or as the measure it is one minus of.  Always in percent."""
+    """How a loss is shown: as itself, or as the measure it is one minus of; in percent, if it is from 0 to 1."""
 
     loss: str
     title: str
     higher_is_better: bool = False
     of_a_set: bool = False
     """Whether it is a measure of a whole test set, for which decisions are tuned out of bag."""
+    percent: bool = True
+    """Whether it is shown in percent; costs, which may be larger than one, are shown as they are."""
 
     def shown(self, loss: Value) -> Value:
-        """Turn a loss from 0 to 1 into the percentage that people read.
+        """Turn a loss into the number that people read.
 
         Examples
         --------
-        >>> measure("hamming").shown(0.25), measure("f1").shown(0.25)
-        (25.0, 75.0)
+        >>> measure("hamming").shown(0.25), measure("f1").shown(0.25), Measure("cost", "cost", percent=False).shown(3.5)
+        (25.0, 75.0, 3.5)
         """
-        return 100.0 * (1.0 - loss) if self.higher_is_better else 100.0 * loss
+        return self.scale * (1.0 - loss) if self.higher_is_better else self.scale * loss
+
+    @property
+    def scale(self) -> float:
+        return 100.0 if self.percent else 1.0
+
+    @property
+    def unit(self) -> str:
+        """What stands behind a value."""
+        return " %" if self.percent else ""
+
+    @property
+    def with_unit(self) -> str:
+        """What stands beside an axis."""
+        return f"{self.title} (%)" if self.percent else self.title
 
     @property
     def direction(self) -> str:
@@ -47,11 +63,15 @@ class Measure:
     @property
     def heading(self) -> str:
         """What stands above a table of values."""
-        return f"{self.title} in percent, {self.direction}"
+        return f"{self.title}{self.in_percent}, {self.direction}"
+
+    @property
+    def in_percent(self) -> str:
+        return " in percent" if self.percent else ""
 
 
 # Ways of deciding that are no aggregations: chosen out of bag, and what a classifier predicts by itself.
-_OTHER_WAYS = {"oob": "OOB choice", "own": "own predictions", **BASELINES}
+_OTHER_WAYS = {**_titles.OTHER_WAYS, "own": "own predictions", **BASELINES}
 
 _EXPLAINED = {
     "ebr": "ensemble of binary relevance: one classifier for each label",

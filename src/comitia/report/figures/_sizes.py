@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from comitia._errors import ComitiaError
-from comitia.report._blocks import checked_rows, chosen, curve
-from comitia.report._vocabulary import Measure, in_order, measure, shortened
+from comitia.report._blocks import checked_rows, chosen, curve, measure_in
+from comitia.report._vocabulary import Measure, in_order, shortened
 from comitia.report.figures._look import INK, MUTED, SMALL, TEXT, TITLE, handle, line_look, quiet
 
 
@@ -55,13 +55,13 @@ def ensemble_sizes(
     panels = figure.subplots(len(names), len(wanted), squeeze=False, sharex=True)
     for row, name in enumerate(names):
         for column, loss in enumerate(wanted):
-            axes, shown = panels[row, column], measure(loss)
+            axes, shown = panels[row, column], measure_in(rows, loss)
             part = rows[(rows["dataset"] == name) & (rows["loss"] == loss)]
             _draw(axes, part, methods, shown)
             if published is not None:
                 _draw_paper(axes, published, name, methods, shown)
             if row == 0:
-                axes.set_title(f"{shown.title} (%) {shown.arrow}", fontsize=TITLE, color=INK)
+                axes.set_title(f"{shown.with_unit} {shown.arrow}", fontsize=TITLE, color=INK)
         panels[row, 0].set_ylabel(shortened(name), fontsize=TITLE, color=INK, parse_math=False)
     figure.supxlabel("Ensemble size (members)", fontsize=TEXT, color=INK)
     _add_legend(figure, methods, published is not None)

@@ -19,7 +19,7 @@ const methodNamed = name => data.methods.find(method => method.name === name);
 const measureOf = loss => data.measures.find(measure => measure.loss === loss);
 const blockOf = (ensemble, loss) => data.blocks.find(block => block.ensemble === ensemble && block.loss === loss);
 const titleOf = ensemble => data.ensembles.find(entry => entry.name === ensemble).title;
-const axisTitle = measure => `${plain(measure.title)} (%), ${measure.higher ? "higher" : "lower"} is better`;
+const axisTitle = measure => `${plain(measure.title)}${measure.unit && " (%)"}, ${measure.higher ? "higher" : "lower"} is better`;
 const column = (table, index) => table.map(row => row[index]);
 const twins = block => Object.entries(block.same).map(([name, twin]) => ` ${methodNamed(name).title} equals ${methodNamed(twin).title} in every fold.`).join("");
 const mean = numbers => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
@@ -88,7 +88,7 @@ function drawValues(ensemble, loss, dataset) {
       type: "scatter", mode: "markers", ...look(methodNamed(name)), x: block.datasets.map((_, row) => row + beside(index)), y: column(block.values, index),
       error_y: { type: "data", array: column(block.errors, index), thickness: 1, width: 2 },
       customdata: block.datasets.map((dataset, row) => [plain(dataset), block.ranks[row][index], block.errors[row][index]]),
-      hovertemplate: "%{customdata[0]}<br>%{y:.2f} ± %{customdata[2]:.2f} %<br>rank %{customdata[1]}",
+      hovertemplate: `%{customdata[0]}<br>%{y:.2f} ± %{customdata[2]:.2f}${measure.unit}<br>rank %{customdata[1]}`,
     }));
     return draw("values", `${measure.title} of ${who} on each dataset; bars are one standard error over the folds.${twins(block)}`, traces,
       { xaxis: { range: [-0.5, block.datasets.length - 0.5], tickvals: block.datasets.map((_, row) => row), ticktext: block.datasets.map(name => plain(short(name))), showgrid: false }, yaxis: { title: { text: axisTitle(measure) } } });
@@ -103,9 +103,9 @@ function drawValues(ensemble, loss, dataset) {
       { type: "scatter", mode: "markers", ...style, x: [block.values[row][index]], y: [title],
         error_x: { type: "data", array: [block.errors[row][index]], thickness: 1.5, width: 4 },
         customdata: [[block.errors[row][index], block.ranks[row][index]]],
-        hovertemplate: "mean %{x:.2f} ± %{customdata[0]:.2f} %<br>rank %{customdata[1]}" },
+        hovertemplate: `mean %{x:.2f} ± %{customdata[0]:.2f}${measure.unit}<br>rank %{customdata[1]}` },
       { type: "scatter", mode: "markers", ...style, x: folds, y: folds.map(() => title), showlegend: false,
-        marker: { ...style.marker, size: 5, symbol: "circle-open", opacity: 0.7 }, hovertemplate: "a fold: %{x:.2f} %" },
+        marker: { ...style.marker, size: 5, symbol: "circle-open", opacity: 0.7 }, hovertemplate: `a fold: %{x:.2f}${measure.unit}` },
     ];
   });
   draw("values", `${measure.title} of ${who} on ${dataset}: mean and standard error, and each fold as a circle.${twins(block)}`, traces, {
@@ -166,9 +166,9 @@ function drawSizes(ensemble, loss, dataset) {
   const layered = [...curves.filter(isSolid), ...curves.filter(curve => !isSolid(curve))];
   const traces = layered.flatMap(curve => {
     const style = { ...look(methodNamed(curve.method), 7), legendrank: 1000 + curves.indexOf(curve) };
-    const own = { type: "scatter", mode: "lines+markers", ...style, x: curve.sizes, y: curve.means, customdata: curve.errors, hovertemplate: "%{x} members: %{y:.2f} ± %{customdata:.2f} %" };
+    const own = { type: "scatter", mode: "lines+markers", ...style, x: curve.sizes, y: curve.means, customdata: curve.errors, hovertemplate: `%{x} members: %{y:.2f} ± %{customdata:.2f}${measure.unit}` };
     if (!curve.paper || !curve.paper.sizes.length) return [own];
-    return [own, { type: "scatter", mode: "lines", ...style, line: { ...style.line, width: 0.8 }, x: curve.paper.sizes, y: curve.paper.means, showlegend: false, hovertemplate: "the paper, %{x} members: %{y:.2f} %" }];
+    return [own, { type: "scatter", mode: "lines", ...style, line: { ...style.line, width: 0.8 }, x: curve.paper.sizes, y: curve.paper.means, showlegend: false, hovertemplate: `the paper, %{x} members: %{y:.2f}${measure.unit}` }];
   });
   const thin = traces.length > curves.length ? " Thin lines are the paper's." : "";
   draw("sizes", `${measure.title} of ${titleOf(ensemble)} on ${name} against the number of members.${thin}${dataset === ALL && data.datasets.length > 1 ? " Choose a dataset to see another." : ""}`, traces,
