@@ -46,6 +46,15 @@ def test_arrays_frames_sparse_arrays_and_datasets_give_the_same_numbers(joint, o
     np.testing.assert_allclose(values(in_sparse), values(of_arrays), atol=0.05)
 
 
+def test_labels_are_taken_as_lists_of_names_and_as_words(joint, of_arrays):
+    names = ["a", "b", "c"]
+    lists = [[name for name, one in zip(names, row, strict=True) if one] for row in joint.Y]
+    assert values(found := compare(joint.X, lists, **FEW)) == values(of_arrays)
+    assert found.datasets[0]["label_names"] == names
+    words = pd.DataFrame({name: np.where(joint.Y[:, k], "yes", "no") for k, name in enumerate(names)})
+    assert values(compare(joint.X, words.assign(c=joint.Y[:, 2]), **FEW)) == values(of_arrays)
+
+
 def test_names_of_frames_are_kept(joint):
     frame = pd.DataFrame(joint.X).add_prefix("f")
     results = compare(frame, joint.Y, labels=("red", "green", "blue"), **FEW)

@@ -102,6 +102,21 @@ def test_words_for_yes_and_a_note_on_rare_labels(here):
     assert comitia("train", "songs.csv", "-l", "a", "--positive", "ja", *FEW, "-o", "n.skops").code == 0
 
 
+def test_what_databases_write_is_read(here):
+    lists = songs()["tags"].str.split(";")
+    tables = {
+        "postgres.csv": ["{" + ",".join(f'"{tag}"' for tag in row if tag) + "}" for row in lists],
+        "brackets.csv": ["".join(f"<{tag}>" for tag in row if tag) for row in lists],
+    }
+    for name, tags in tables.items():
+        tempo = [r"\N" if i % 7 == 0 else f"{i}.5" for i in range(N)]
+        (here / name).write_text(csv_of(songs()[["genre"]].fillna("NULL").assign(tempo=tempo, tags=tags)))
+        ended = comitia("train", name, "--labels-in", "tags", *FEW, "-o", f"{name}.skops")
+        assert ended.code == 0, ended.said
+        assert "columns: numbers 1; categories 1: genre, 2 values" in ended.said
+        assert Model.open(here / f"{name}.skops").labels == ("jazz, cool", "loud")
+
+
 def test_labels_whose_names_hold_commas_are_named_in_quotes(here):
     frame = songs()[["tempo"]].assign(**{"loud, fast": np.arange(N) % 2, "calm": np.arange(N) % 3 == 0})
     (here / "songs.csv").write_text(csv_of(frame))
@@ -116,6 +131,7 @@ def test_cells_that_are_no_numbers_are_named_with_a_way_out(here):
     ended = comitia("train", "songs.csv", "-l", "y", *FEW, "-o", "m.skops")
     assert ended.code == 1
     assert "column 'tempo': expected numbers, found 'unknown' in row 4" in ended.said
+    assert "--missing-values unknown counts them as missing; --categories tempo takes" in ended.said
     assert comitia("train", "songs.csv", "-l", "y", *FEW, "--missing-values", "unknown", "-o", "m.skops").code == 0
 
 

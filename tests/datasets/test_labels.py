@@ -86,6 +86,30 @@ def test_labels_in_lists_of_parquet_and_json(tmp_path: Path) -> None:
         assert dataset.Y.tolist() == Y
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["{a,b}", "{}", "{b}"], [[1, 1], [0, 0], [0, 1]]),
+        (['{"a, c",b}', r'{"a, c"}', "{NULL}"], [[1, 1], [1, 0], [0, 0]]),
+        (["<a><b>", "", "<b>"], [[1, 1], [0, 0], [0, 1]]),
+    ],
+    ids=["arrays", "quotes", "brackets"],
+)
+def test_arrays_of_databases_are_lists_of_labels(cells: list[str], expected: list[list[int]], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    pandas.DataFrame({"x": range(3), "tags": cells}).to_csv(path, index=False)
+    assert load_table(path, labels_in="tags").Y.tolist() == expected
+
+
+def test_the_sign_that_most_cells_hold_is_offered(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,tags\n1,a\n2,a|b\n3,b|a\n")
+    with pytest.raises(
+        DataFormatError, match=r"row 1, 'tags': expected a list .* found 'a'; separator='\|' cuts texts"
+    ):
+        load_table(path, labels_in="tags")
+
+
 def test_labels_can_be_chosen_among_those_of_a_column(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,tags\n1,rock;live\n2,jazz\n")

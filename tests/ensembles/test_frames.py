@@ -123,6 +123,27 @@ def test_chains_over_texts_need_a_pipeline():
         comitia.ECCClassifier(GaussianNB(), 2, random_state=0).fit(["a b", "c d"] * 9, [[1, 0], [0, 1]] * 9)
 
 
+@pytest.mark.parametrize(
+    ("no", "yes"), [("No", "Yes"), ("n", "y"), ("false", "true"), ("", "x"), (None, "X"), (0, 1), (False, True)]
+)
+def test_columns_of_words_are_labels_also_beside_numbers(no, yes):
+    X, Y = np.arange(40.0)[:, None], np.column_stack([np.arange(40) >= 20, np.arange(40) % 2])
+    said = pd.DataFrame({"late": [yes if one else no for one in Y[:, 0]], "odd": Y[:, 1]})
+    forest = comitia.EMODTClassifier(5, random_state=0).fit(X, said)
+    assert forest.label_names_.tolist() == ["late", "odd"]
+    assert np.array_equal(forest.predict(X), comitia.EMODTClassifier(5, random_state=0).fit(X, Y).predict(X))
+
+
+def test_other_words_are_refused_by_their_place():
+    with pytest.raises(ComitiaError, match=r"0 and 1, or words for no and yes; got 'ja' in row 0, column 1"):
+        comitia.EMODTClassifier(3).fit([[0.0], [1.0]], pd.DataFrame({"a": ["yes", "no"], "b": ["ja", "nein"]}))
+
+
+def test_texts_alone_are_refused_with_the_way_to_use_them():
+    with pytest.raises(ComitiaError, match=r"got texts, as 'a song'. In a frame, comitia.columns.TableEncoder\(text="):
+        comitia.EBRClassifier(n_estimators=2).fit(["a song", "another"], [[1], [0]])
+
+
 def test_lists_of_names_are_labels():
     X, Y = np.array(songs()[["tempo"]]), labels()
     names = [[name for name, one in zip(("storm", "jazz"), row, strict=True) if one] for row in Y]

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from comitia._errors import ComitiaError
-from comitia._labels import LabelArray, check_labels
+from comitia._labels import LabelArray, are_names, check_labels, label_matrix, labels_in_words
 from comitia._names import unknown
 from comitia.datasets import Dataset, list_datasets, load_features
 from comitia.datasets._arff import stem
@@ -103,9 +103,9 @@ def source_arguments(source: DataSource) -> tuple[str, ...]:
     """
     if source.path is None:
         known = source.name in (*EXAMPLES, *(entry.name for entry in list_datasets()))
-        return (source.name, *_options(source.settings())) if known else ()
+        return (source.name, *options_of(source.settings())) if known else ()
     labels = {} if source.labels is None else {"labels": source.labels}
-    return (str(source.location), *_options({**labels, **source.settings()}))
+    return (str(source.location), *options_of({**labels, **source.settings()}))
 
 
 def source_expression(source: DataSource) -> str:
@@ -134,11 +134,11 @@ def _arguments(given: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" if key else repr(value) for key, value in given.items())
 
 
-def _options(settings: Mapping[str, Any]) -> Iterator[str]:
+def options_of(settings: Mapping[str, Any]) -> Iterator[str]:
     """Settings as the command line has them: lists with commas, and quotes around names that hold one."""
     for key, value in settings.items():
         if key == "columns":
-            yield from _options(value)
+            yield from options_of(value)
         elif isinstance(value, str):
             yield from (f"--{key.replace('_', '-')}", value)
         else:
@@ -148,32 +148,29 @@ def _options(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _dataset(X: Any, Y: Any, labels: Sequence[str] | None) -> Dataset:
-    label_matrix = _labels(Y)
+    found, names = _labels(Y)
     if issparse(X):
         X = csr_array(X).astype(np.float64)
     elif not hasattr(X, "columns"):
         X = np.asarray(X)
         if X.ndim != 2:
             raise ComitiaError(f"X must have shape (n, d); got shape {X.shape}.")
-    if X.shape[0] != len(label_matrix):
-        raise ComitiaError(f"X and Y must have as many rows; got {X.shape[0]} and {len(label_matrix)}.")
-    if labels is not None and len(labels) != label_matrix.shape[1]:
-        raise ComitiaError(f"labels must name the {label_matrix.shape[1]} columns of Y; got {len(labels)} names.")
-    return Dataset(
-        X,
-        label_matrix,
-        _names(X, "x", X.shape[1]),
-        _names(Y, "y", label_matrix.shape[1]) if labels is None else tuple(map(str, labels)),
-        NAME,
-    )
+    if X.shape[0] != len(found):
+        raise ComitiaError(f"X and Y must have as many rows; got {X.shape[0]} and {len(found)}.")
+    if labels is not None and len(labels) != found.shape[1]:
+        raise ComitiaError(f"labels must name the {found.shape[1]} columns of Y; got {len(labels)} names.")
+    return Dataset(X, found, _names(X, "x", X.shape[1]), names if labels is None else tuple(map(str, labels)), NAME)
 
 
-def _labels(Y: Any) -> LabelArray:
-    if issparse(Y):
-        Y = Y.toarray()
-    Y = np.asarray(Y)
-    # A frame with columns of several types comes as objects.
-    return check_labels(Y.astype(np.float64) if Y.dtype == object else Y, "Y")
+def _labels(Y: Any) -> tuple[LabelArray, tuple[str, ...]]:
+    """The labels as a matrix of zeros and ones, and their names."""
+    if are_names(Y):
+        return label_matrix(Y)
+    array = Y.toarray() if issparse(Y) else np.asarray(Y)
+    # A frame with columns of several types, or of words, comes as objects.
+    words = array.dtype.kind in "OUT" and array.ndim == 2
+    found = labels_in_words(array.astype(object), "Y") if words else check_labels(array, "Y")
+    return found, _names(Y, "y", found.shape[1])
 
 
 def _names(table: Any, letter: str, count: int) -> tuple[str, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
+import shlex
 import traceback
 import warnings
 from collections.abc import Callable
@@ -36,7 +39,7 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             if os.environ.get("COMITIA_DEBUG") or type(error).__module__.startswith(("click", "typer")):
                 raise
             if _is_of_the_user(error):
-                sentence = escape(shown(_sentence(error)))
+                sentence = escape(shown(as_options(_sentence(error))))
                 messages.print(f"[bold red]error:[/] {sentence}", highlight=False, soft_wrap=True)
             else:
                 messages.out(traceback.format_exc(), highlight=False, end="")
@@ -54,6 +57,28 @@ def misuse(option: str, message: str) -> typer.BadParameter:
 def shown(text: str) -> str:
     """Return a text of several lines as a terminal may show it, whatever names stand in it."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+_PARAMETERS = ("features", "ignore", "categories", "text", "numbers", "missing_values", "separator")
+_WRITTEN = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_PARAMETER = re.compile(rf"\b({'|'.join(_PARAMETERS)})=(\[(?:(?:{_WRITTEN})(?:, )?)+\]|{_WRITTEN})")
+
+
+def as_options(sentence: str) -> str:
+    """Return a sentence in which parameters of Python, as ways out, are options of the command line.
+
+    Examples
+    --------
+    >>> as_options("numbers='1.234,5' reads commas; ignore=['the price'] leaves it out.")
+    "--numbers 1.234,5 reads commas; --ignore 'the price' leaves it out."
+    """
+    return _PARAMETER.sub(_as_option, sentence)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    from comitia._compare.data import options_of
+
+    return shlex.join(options_of({found[1]: ast.literal_eval(found[2])}))
 
 
 def _is_of_the_user(error: Exception) -> bool:

@@ -12,7 +12,7 @@ from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
 from comitia.datasets._text import raw_blocks
 
-MISSING = ["", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null"]
+MISSING = ["", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "\\N"]
 """Cells of a text that stand for a missing value."""
 
 _SAMPLE = 1 << 16

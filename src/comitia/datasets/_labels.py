@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from comitia._errors import ComitiaError
-from comitia._labels import LabelArray, names_in
+from comitia._labels import LabelArray, cell_text, names_in, word_for_yes
 from comitia._names import printable
 from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
@@ -71,12 +73,12 @@ def label_column(path: Path, name: str, column: Any, positive: str | None) -> tu
         values = _zeros_and_ones(column)
         if values is not None:
             return values, None
-    cells = [None if cell is None else _cell_text(cell) or None for cell in column.to_pylist()]
+    cells = [None if cell is None else cell_text(cell) or None for cell in column.to_pylist()]
     if positive is not None:
         return np.array([cell is not None and cell == positive.strip() for cell in cells], dtype=np.int8), None
     small = {cell: cell.lower() for cell in set(cells) if cell is not None}
     found = set(small.values())
-    yes = next((pair[-1] for pair in _PAIRS if found and found <= set(pair)), None)
+    yes = word_for_yes(found)
     blanks_are_zeros = found == {yes}
     for i, cell in enumerate(cells):
         if yes is None or (cell is None and not blanks_are_zeros):
@@ -106,41 +108,38 @@ def _zeros_and_ones(column: Any) -> LabelArray | None:
     return values.astype(np.int8) if np.isin(values, (0, 1)).all() else None
 
 
-_PAIRS = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("x",))
-
-
-def _cell_text(cell: Any) -> str:
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if not isinstance(cell, str) and isinstance(cell, (int, float)) and float(cell).is_integer():
-        return str(int(cell))
-    return str(cell).strip()
-
-
 def label_lists(path: Path, name: str, column: Any, separator: str | None) -> list[list[str]]:
-    """Return the names in each cell of a column: parts of a text, or lists of JSON, Python or Parquet."""
+    """Return the names in each cell of a column: parts of a text, or lists of JSON, Python, Parquet or PostgreSQL."""
     types = require("pyarrow.types")
     if separator is not None and not separator:
         raise ComitiaError("separator must be one character or more; got ''.")
     lists: list[list[str]] = []
-    for i, cell in enumerate(column.to_pylist()):
+    cells = column.to_pylist()
+    for i, cell in enumerate(cells):
         try:
-            lists.append(_split(cell, separator))
+            found = _split(cell, separator)
         except ValueError as error:
             raise DataFormatError.at(path, None, f"row {i + 1}, {name!r}: {error}") from None
+        if found is None:
+            message = f'expected a list such as ["a", "b"], found {cell.strip()[:40]!r}'
+            raise DataFormatError.at(
+                path, None, f"row {i + 1}, {name!r}: {message}; separator={_used(cells)!r} cuts texts"
+            )
+        lists.append(found)
     if not any(lists):
         kind = "" if types.is_null(column.type) else f" in {column.type}"
         raise DataFormatError.at(path, None, f"expected names of labels in {name!r}, found none{kind}")
     return lists
 
 
-def _split(cell: Any, separator: str | None) -> list[str]:
+def _split(cell: Any, separator: str | None) -> list[str] | None:
+    """The names in a cell; None where it is a text that is no list."""
     if cell is None:
         return []
     if isinstance(cell, (list, tuple)):
         return list(names_in(cell, 0))
     if not isinstance(cell, str):
-        return [_cell_text(cell)]
+        return [cell_text(cell)]
     if separator is not None:
         return list(dict.fromkeys(part.strip() for part in cell.split(separator) if part.strip()))
     text = cell.strip()
@@ -154,5 +153,23 @@ def _split(cell: Any, separator: str | None) -> list[str]:
                 continue
             if isinstance(found, (list, tuple, set, frozenset)):
                 return list(names_in(found, 0))
-    used = next((sign for sign in (";", "|", ",", "/") if sign in text), ";")
-    raise ComitiaError(f'expected a list such as ["a", "b"], found {text[:40]!r}; separator={used!r} cuts texts')
+    return _of_a_database(text)
+
+
+_BRACKETED = re.compile(r"(?:<[^<>]+>)+")
+
+
+def _of_a_database(text: str) -> list[str] | None:
+    """The names in an array of PostgreSQL, ``{a,"b c"}``, or in brackets, ``<a><b>``; None where it is neither."""
+    if _BRACKETED.fullmatch(text):
+        return list(dict.fromkeys(text[1:-1].split("><")))
+    if not (text.startswith("{") and text.endswith("}")) or {"{", ":"} & set(text[1:]):
+        return None
+    cells = next(csv.reader([text[1:-1]], skipinitialspace=True, escapechar="\\"), [])
+    return list(dict.fromkeys(cell for cell in cells if cell not in ("", "NULL")))
+
+
+def _used(cells: Sequence[Any]) -> str:
+    """What most probably stands between names: of the usual signs the one that most cells hold."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    return max((";", "|", ",", "/"), key=lambda sign: sum(sign in text for text in texts))

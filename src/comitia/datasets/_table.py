@@ -38,7 +38,8 @@ def load_table(
 
     Numbers and truth values are columns of float64.  Where there are columns of text or dates, ``X`` is a pandas data
     frame that has them as they are; `comitia.columns.TableEncoder` decides what they mean.  Missing is what Parquet
-    calls null, and in texts what is empty, ``?``, ``NA``, ``N/A``, ``n/a``, ``#N/A``, ``NaN``, ``nan`` or ``null``.
+    calls null, and in texts what is empty, ``?``, ``NA``, ``N/A``, ``n/a``, ``#N/A``, ``NaN``, ``nan``, ``null``,
+    ``NULL`` or ``\\N``.
 
     What a CSV file is separated by (commas, semicolons, tabs or bars), decimal commas, UTF-16 and Windows-1252 are
     recognised; ``notes`` of the result says so.

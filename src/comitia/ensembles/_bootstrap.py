@@ -163,8 +163,13 @@ class BootstrapEnsemble(JudgedEnsemble):
     def _features(self, X: Any, fit: bool = False) -> Any:
         if fit:
             self._encoder = None
-        texts = as_texts(X) if self._takes_texts() else None
+        texts = as_texts(X)
         if texts is not None:
+            if not self._takes_texts():
+                raise ComitiaError(
+                    f"X must hold numbers, or be a frame; got texts, as {str(texts[0])[:40]!r}. In a frame, "
+                    "comitia.columns.TableEncoder(text=['title']) before this makes numbers of a column of them."
+                )
             if fit:
                 # An earlier fit may have seen columns.
                 self.__dict__.pop("n_features_in_", None)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 
 from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, LabelArray, check_labels, label_matrix
+from comitia._labels import FloatArray, LabelArray, are_names, check_labels, label_matrix, labels_in_words
 from comitia.ensembles._features import number_of_rows
 
 _NUMBERS = frozenset(np.dtype(code).str[1:] for code in "?bhilqBHILQefdg")
@@ -83,10 +83,13 @@ def check_targets(y: Any, estimator: str) -> Targets:
     """Return labels given as an array, a sparse matrix, a frame, lists of numbers or of names, or a binary target."""
     if y is None:
         raise ComitiaError(f"This {estimator} estimator requires y to be passed, but the target y is None.")
-    if _are_names(y):
+    if are_names(y):
         Y, known = label_matrix(y)
         return Targets(Y, np.array(known, dtype=object), np.dtype(np.int64))
     names = np.asarray([str(column) for column in y.columns], dtype=object) if hasattr(y, "columns") else None
+    if _are_words(y):
+        Y = labels_in_words(np.asarray(y, dtype=object), "y")
+        return Targets(Y, _names(names, Y), np.dtype(np.int64))
     array = check_array(y, accept_sparse="csr", ensure_2d=False, dtype=None, input_name="y")
     if issparse(array):
         check_sparse("y", array)
@@ -95,27 +98,18 @@ def check_targets(y: Any, estimator: str) -> Targets:
         return _binary_target(column_or_1d(array))
     check_classification_targets(array)
     Y = check_labels(array, "y")
-    if names is None:
-        names = np.array([f"y{k}" for k in range(Y.shape[1])], dtype=object)
-    return Targets(Y, names, array.dtype)
+    return Targets(Y, _names(names, Y), array.dtype)
 
 
-def _are_names(y: Any) -> bool:
-    """Whether y holds, for each instance, a list or a set of the names of its labels."""
-    objects = getattr(getattr(y, "dtype", None), "kind", "") == "O" and getattr(y, "ndim", 0) == 1
-    if not (isinstance(y, list | tuple) or objects):
+def _names(names: NDArray[Any] | None, Y: LabelArray) -> NDArray[Any]:
+    return np.array([f"y{k}" for k in range(Y.shape[1])], dtype=object) if names is None else names
+
+
+def _are_words(y: Any) -> bool:
+    """Whether y has a column for each label whose cells are no numbers: words for yes and no, or of several types."""
+    if issparse(y) or not hasattr(y, "shape") or len(y.shape) != 2 or not y.shape[1]:
         return False
-    found = False
-    for row in y:
-        if isinstance(row, set | frozenset):
-            found = True
-        elif row is None or (isinstance(row, list | tuple | np.ndarray) and len(row) == 0):
-            continue
-        elif isinstance(row, list | tuple | np.ndarray) and all(isinstance(name, str) for name in row):
-            found = True
-        else:
-            return False
-    return found
+    return np.asarray(y[:0]).dtype.kind in "OUT"
 
 
 def _binary_target(y: NDArray[Any]) -> Targets:
@@ -124,7 +118,7 @@ def _binary_target(y: NDArray[Any]) -> Targets:
     if len(classes) > 2:
         raise ComitiaError(
             f"Only binary classification is supported. The type of the target is {type_of_target(y)}."
-            " Several labels an instance are given as a 0/1 matrix of shape (n, K)."
+            " Several labels an instance are given as a 0/1 matrix of shape (n, K), or as lists of names."
         )
     Y = (y == classes[-1]).astype(np.int8)[:, None]
     return Targets(Y, np.array(["y0"], dtype=object), y.dtype, classes)
@@ -133,7 +127,7 @@ def _binary_target(y: NDArray[Any]) -> Targets:
 def encode(y: Any, classes: NDArray[Any] | None, names: NDArray[Any], estimator: str) -> LabelArray:
     """Return the labels of new instances as the fitted ones were given; ``names`` are those of all labels."""
     if classes is None:
-        if _are_names(y):
+        if are_names(y):
             return label_matrix(y, names.tolist())[0]
         Y = check_targets(y, estimator).Y
         if Y.shape[1] != len(names):
