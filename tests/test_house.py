@@ -1,6 +1,8 @@
 """The rules of the house that no linter knows."""
 
 import ast
+import builtins
+import doctest
 import importlib
 import inspect
 import pkgutil
@@ -25,10 +27,10 @@ def test_files_have_at_most_400_lines_and_functions_at_most_70_beside_their_docs
 
 
 def doors() -> Iterator[tuple[str, object]]:
-    """Everything public that can be called, once, by the first door that has it."""
+    """Everything public that can be called, once, by the first door that has it, and the methods of its classes."""
     modules = [module.name for module in pkgutil.iter_modules(comitia.__path__) if not module.name.startswith("_")]
     seen = set()
-    for name in ["comitia", *(f"comitia.{name}" for name in modules)]:
+    for name in ["comitia", *(f"comitia.{name}" for name in modules), "comitia.report.figures"]:
         module = importlib.import_module(name)
         for public in getattr(module, "__all__", ()):
             thing = getattr(module, public)
@@ -37,6 +39,37 @@ def doors() -> Iterator[tuple[str, object]]:
                 yield f"{name}.{public}", thing
 
 
+def methods() -> Iterator[tuple[str, object]]:
+    """What is written in the classes that are public."""
+    for name, thing in doors():
+        for public, method in vars(thing).items() if inspect.isclass(thing) else ():
+            if not public.startswith("_") and inspect.getdoc(method):
+                yield f"{name}.{public}", method
+
+
+def unknown_names(source: str) -> set[str]:
+    """The names that a program uses and does not make or import."""
+    nodes = list(ast.walk(ast.parse(source)))
+    made = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    made |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    made |= {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return used - made - set(dir(builtins))
+
+
 @pytest.mark.parametrize(("name", "thing"), list(doors()), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_public_object_has_an_example(name, thing):
     assert ">>>" in (inspect.getdoc(thing) or ""), name
+
+
+def test_examples_can_be_pasted_and_import_what_they_use_from_public_doors():
+    parser = doctest.DocTestParser()
+    for name, thing in [*doors(), *methods()]:
+        source = "".join(example.source for example in parser.get_examples(inspect.getdoc(thing) or ""))
+        assert not unknown_names(source), name
+        assert "comitia._" not in source.replace("comitia._errors.", ""), name
+        assert "._" not in "".join(line for line in source.splitlines() if "import" in line), name

@@ -218,6 +218,7 @@ def label_matrix(y: Iterable[Iterable[Any]], names: Sequence[str] | None = None)
 
     Examples
     --------
+    >>> from comitia.datasets import label_matrix
     >>> Y, names = label_matrix([["rock", "live"], [], ["jazz"]])
     >>> names
     ('jazz', 'live', 'rock')

@@ -26,8 +26,10 @@ class Row:
 
     Examples
     --------
-    >>> ROW_COLUMNS
-    ('dataset', 'ensemble', 'repeat', 'fold', 'loss', 'aggregation', 'pool', 'size', 'value', 'n_test')
+    >>> from comitia.experiments import Row
+    >>> row = Row("scene", "ecc", 0, 3, "f1", "ctp", "mean", size=50, value=0.3, n_test=241)
+    >>> row.fold, row.aggregation
+    (3, 'ctp')
     """
 
     dataset: str

@@ -104,6 +104,7 @@ def ranks(table: ArrayLike, *, higher_is_better: bool = False) -> Floats:
 
     Examples
     --------
+    >>> from comitia.statistics import ranks
     >>> ranks([[13.65, 13.75, 14.41], [1.27, 1.25, 1.25]])
     array([[1. , 2. , 3. ],
            [3. , 1.5, 1.5]])
@@ -117,6 +118,7 @@ def average_ranks(table: ArrayLike, *, higher_is_better: bool = False) -> Floats
 
     Examples
     --------
+    >>> from comitia.statistics import average_ranks
     >>> average_ranks([[70, 68, 64], [49, 46, 27], [79, 83, 79]])
     array([2.5       , 2.33333333, 1.16666667])
     """
@@ -137,6 +139,7 @@ def friedman(table: ArrayLike) -> TestResult:
 
     Examples
     --------
+    >>> from comitia.statistics import friedman
     >>> result = friedman([[70, 68, 64], [49, 46, 27], [85, 84, 74], [56, 57, 51]])
     >>> round(result.statistic, 3), round(result.p_value, 3)
     (6.5, 0.039)
@@ -156,6 +159,7 @@ def critical_distance(methods: int, datasets: int, alpha: float = 0.05) -> float
 
     Examples
     --------
+    >>> from comitia.statistics import critical_distance
     >>> round(critical_distance(3, 7), 2), round(critical_distance(5, 8, alpha=0.1), 2)
     (1.25, 1.94)
     """
@@ -182,6 +186,7 @@ def nemenyi(table: ArrayLike, *, higher_is_better: bool = False, alpha: float = 
 
     Examples
     --------
+    >>> from comitia.statistics import nemenyi
     >>> losses = [[70, 68, 64], [49, 46, 27], [85, 84, 74], [56, 57, 51], [88, 87, 85], [85, 84, 79]]
     >>> result = nemenyi(losses)
     >>> result.p_values[2].round(3)
@@ -207,6 +212,7 @@ def cliques(average_ranks: ArrayLike, distance: float) -> list[list[int]]:
 
     Examples
     --------
+    >>> from comitia.statistics import cliques
     >>> cliques([4.6, 1.1, 2.0, 2.9], distance=1.8)
     [[1, 2, 3], [3, 0]]
     """
@@ -239,6 +245,7 @@ def corrected_t_test(differences: ArrayLike, test_share: float) -> TestResult:
 
     Examples
     --------
+    >>> from comitia.statistics import corrected_t_test
     >>> points = [-2.0, -1.5, -2.5, -1.0, -3.0, -2.0, -1.0, -2.0, -2.5, -1.5]
     >>> result = corrected_t_test(points, test_share=0.1)
     >>> round(result.statistic, 2), round(result.p_value, 4)
@@ -272,6 +279,7 @@ def wilcoxon(differences: ArrayLike) -> TestResult:
 
     Examples
     --------
+    >>> from comitia.statistics import wilcoxon
     >>> wilcoxon([-2.0, -1.5, -2.5, -1.0, -3.0, 0.5]).p_value
     0.0625
     >>> wilcoxon([0.0, 0.0]).p_value
@@ -291,6 +299,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
     Examples
     --------
+    >>> from comitia.statistics import holm
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """

@@ -90,6 +90,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
+    >>> from comitia.columns import TableEncoder
     >>> X = pd.DataFrame({"width": [0.5, None, 2], "genre": ["rock", "jazz", "rock"], "live": [True, False, True]})
     >>> encoder = TableEncoder().fit(X)
     >>> encoder.describe()
@@ -203,6 +204,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> import pandas as pd
+        >>> from comitia.columns import TableEncoder
         >>> X = pd.DataFrame({"id": [f"a{i}" for i in range(50)], "width": range(50)})
         >>> TableEncoder().fit(X).describe()
         'numbers 1; left out 1: id, every row differs'

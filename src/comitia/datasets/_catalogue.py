@@ -50,6 +50,7 @@ def list_datasets() -> tuple[CatalogueEntry, ...]:
 
     Examples
     --------
+    >>> from comitia.datasets import list_datasets
     >>> for entry in list_datasets():
     ...     print(f"{entry.name:<15}{entry.n_instances:>7}{entry.n_features:>6}{entry.n_labels:>5}")
     cal500             502    68  174

@@ -59,6 +59,7 @@ class Dataset:
     Examples
     --------
     >>> import numpy as np
+    >>> from comitia.datasets import Dataset
     >>> Dataset(np.eye(2), np.array([[1, 0], [1, 1]], dtype=np.int8), ("a", "b"), ("red", "blue"), "tiny")
     Dataset(name='tiny', n=2, d=2, K=2, cardinality=1.500, density=0.750)
     """
@@ -119,6 +120,7 @@ class Dataset:
         Examples
         --------
         >>> import numpy as np
+        >>> from comitia.datasets import Dataset
         >>> tiny = Dataset(np.eye(2), np.array([[1, 0], [1, 1]], dtype=np.int8), ("a", "b"), ("red", "blue"), "tiny")
         >>> tiny.take(np.array([1, 0, 1])).Y
         array([[1, 1],
@@ -153,6 +155,7 @@ class Dataset:
         Examples
         --------
         >>> import numpy as np
+        >>> from comitia.datasets import Dataset
         >>> tiny = Dataset(np.eye(2), np.array([[1, 0], [1, 1]], dtype=np.int8), ("a", "id"), ("red", "blue"), "tiny")
         >>> tiny.with_columns(ignore=["id"]).feature_names
         ('a',)

@@ -26,6 +26,7 @@ def load_seven_segment() -> Dataset:
 
     Examples
     --------
+    >>> from comitia.datasets import load_seven_segment
     >>> load_seven_segment()
     Dataset(name='seven-segment', n=1797, d=64, K=7, cardinality=4.890, density=0.699)
     """
@@ -107,6 +108,7 @@ def make_joint(
     --------
     The least risk that any method can have under the subset 0/1 loss:
 
+    >>> from comitia.datasets import make_joint
     >>> dataset, labelings, probabilities = make_joint(1000, 5, 3, dependence=0.8, random_state=0)
     >>> float((1 - probabilities.max(axis=1)).mean().round(3))
     0.455

@@ -49,6 +49,8 @@ class MultilabelStratifiedKFold:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from comitia.datasets import MultilabelStratifiedKFold
     >>> Y = np.array([[1, 0], [1, 0], [1, 1], [1, 1], [0, 1], [0, 1]])
     >>> for train, test in MultilabelStratifiedKFold(n_splits=2).split(Y, Y):
     ...     print(test, Y[test].mean(axis=0))

@@ -25,6 +25,8 @@ def label_notes(Y: LabelArray, names: Sequence[str], few: int = 10) -> tuple[str
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from comitia.datasets import label_notes
     >>> label_notes(np.array([[1, 0, 1]] * 20 + [[1, 0, 0]] * 20, dtype=np.int8), ["a", "b", "c"])
     ("1 label never holds: 'b'.", "1 label always holds: 'a'.")
     """

@@ -91,7 +91,9 @@ def load_features(path: str | Path) -> Dataset:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import tempfile
+    >>> from comitia.datasets import load_features
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
     >>> _ = path.write_text("width,height\n0.5,1\n0.7,2\n")
     >>> load_features(path).feature_names

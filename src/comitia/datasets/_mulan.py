@@ -41,7 +41,9 @@ def load_mulan(arff: str | Path, xml: str | Path, *, max_bytes: int = MAX_BYTES)
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import tempfile
+    >>> from comitia.datasets import load_mulan
     >>> folder = Path(tempfile.mkdtemp())
     >>> arff, xml = folder / "tiny.arff", folder / "tiny.xml"
     >>> _ = arff.write_text("@relation tiny\n@attribute a numeric\n@attribute red {0,1}\n@data\n0.5,1\n?,0\n")
@@ -83,7 +85,9 @@ def load_meka(arff: str | Path, *, max_bytes: int = MAX_BYTES) -> Dataset:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import tempfile
+    >>> from comitia.datasets import load_meka
     >>> path = Path(tempfile.mkdtemp()) / "tiny.arff"
     >>> _ = path.write_text("@relation 'tiny: -C 1'\n@attribute red {0,1}\n@attribute a numeric\n@data\n1,0.5\n")
     >>> load_meka(path).label_names

@@ -73,7 +73,9 @@ def load_table(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import tempfile
+    >>> from comitia.datasets import load_table
     >>> path = Path(tempfile.mkdtemp()) / "tiny.csv"
     >>> _ = path.write_text("width,red,blue\n0.5,1,0\n0.7,1,1\n")
     >>> load_table(path, labels=["red", "blue"])

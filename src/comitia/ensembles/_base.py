@@ -42,6 +42,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from comitia import ENSEMBLES
+    >>> from comitia.ensembles import MultilabelEnsemble
     >>> all(issubclass(ensemble, MultilabelEnsemble) for ensemble in ENSEMBLES.values())
     True
     """

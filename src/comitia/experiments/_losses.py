@@ -35,6 +35,7 @@ class LossSetting:
 
     Examples
     --------
+    >>> from comitia.experiments import LossSetting
     >>> setting = LossSetting("f1", {"beta": 2})
     >>> setting.name, setting.target()
     ('f1(beta=2)', FLoss(beta=2, zero_division=1.0))

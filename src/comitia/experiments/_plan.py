@@ -126,6 +126,7 @@ class Cell:
 
         Examples
         --------
+        >>> from comitia.experiments import Cell
         >>> Cell("emotions", "ecc", 0, 3).key
         'emotions.ecc.r0.f3'
         >>> Cell("my data", "ecc", 0, 3).key

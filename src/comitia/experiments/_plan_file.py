@@ -58,6 +58,7 @@ def read_plan(source: str | Path, *, trust: bool = False) -> Plan:
 
     Examples
     --------
+    >>> from comitia.experiments import read_plan
     >>> plan = read_plan("table2")
     >>> plan.folds, [setting.name for setting in plan.ensembles], len(list(plan.cells()))
     (10, ['emodt', 'ecc', 'ebr'], 240)
@@ -90,6 +91,7 @@ def parse_plan(text: str, *, objects: bool = False, folder: str | Path | None = 
 
     Examples
     --------
+    >>> from comitia.experiments import parse_plan
     >>> plan = parse_plan('name = "mine"\nfolds = 5\ndatasets = ["emotions"]\n[[ensembles]]\nkind = "ecc"\n')
     >>> plan.folds, plan.losses
     (5, ('hamming', 'subset01', 'f1'))
@@ -128,6 +130,7 @@ def write_plan(plan: Plan, folder: str | Path | None = None) -> str:
 
     Examples
     --------
+    >>> from comitia.experiments import DataSource, EnsembleSetting, Plan, write_plan
     >>> print(write_plan(Plan("mine", (DataSource("emotions"),), (EnsembleSetting("ecc", {"n_estimators": 10}),))))
     name = "mine"
     losses = ["hamming", "subset01", "f1"]

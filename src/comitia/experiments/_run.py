@@ -202,6 +202,7 @@ def run_plan(
     --------
     >>> from comitia.datasets import make_joint
     >>> from comitia.experiments import DataSource, EnsembleSetting
+    >>> from comitia.experiments import Plan, run_plan
     >>> plan = Plan("mine", (DataSource("mine"),), (EnsembleSetting("emodt", {"n_estimators": 20}),), folds=2)
     >>> found = run_plan(plan, data={"mine": make_joint(200, 4, 3, dependence=0.8, random_state=0).dataset}, n_jobs=1)
     >>> found.computed, found.rows[0]["loss"], found.rows[0]["n_test"]

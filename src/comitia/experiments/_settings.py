@@ -76,6 +76,7 @@ class EnsembleSetting:
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from comitia.experiments import EnsembleSetting
     >>> EnsembleSetting(estimator=RandomForestClassifier(20), name="forest").resolved()["n_estimators"]
     20
     >>> EnsembleSetting("bagging", {"estimator": {"class": "sklearn.tree.DecisionTreeClassifier"}}).n_members
@@ -149,6 +150,7 @@ class EnsembleSetting:
 
         Examples
         --------
+        >>> from comitia.experiments import EnsembleSetting
         >>> EnsembleSetting("ebr", {"estimator": {"C": 10.0}}).in_classes()["estimator"]
         {'class': 'sklearn.linear_model.LogisticRegression', 'C': 10.0}
         """

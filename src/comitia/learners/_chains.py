@@ -111,6 +111,7 @@ def fit_chains(
 
     Examples
     --------
+    >>> from comitia.learners import fit_chains, predict_chains
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> Y = [[0, 0], [1, 0], [0, 1], [1, 1]]
     >>> fit = fit_chains(X, Y, orders=[[0, 1], [1, 0]])

@@ -151,6 +151,7 @@ def fit_logistic(
     Examples
     --------
     >>> import numpy as np
+    >>> from comitia.learners import fit_logistic
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 3))
     >>> Y = X[:, :2] + rng.normal(size=(60, 2)) > 0

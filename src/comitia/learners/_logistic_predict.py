@@ -38,6 +38,7 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
 
     Examples
     --------
+    >>> from comitia.learners import predict_logistic
     >>> predict_logistic([[0.0], [2.0]], coef=[[1.0], [0.0]], intercept=[0.0, float("inf")]).round(3)
     array([[0.5  , 1.   ],
            [0.881, 1.   ]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from comitia.losses._counts import check_share
 from comitia.losses._fmeasure import FLoss, _as_small_ratio
 from comitia.losses._hamming import Hamming
 from comitia.losses._jaccard import JaccardLoss
-from comitia.losses._registry import get_loss
+from comitia.losses._registry import LossLike, get_loss
 from comitia.losses._subset import SubsetZeroOne
 from comitia.relevance import LabelSets, Relevance, Shared
 
@@ -77,6 +77,10 @@ class Abstaining:
     loss: Loss
     cost: float
     penalty: Penalty = "linear"
+
+    if TYPE_CHECKING:  # the field is what becomes of a name
+
+        def __init__(self, loss: LossLike, cost: float, penalty: Penalty = "linear") -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", get_loss(self.loss))

@@ -62,13 +62,14 @@ class MacroF(_F):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from comitia.measures import MacroF
     >>> p, truth = [[0.9, 0.2], [0.6, 0.1], [0.2, 0.4]], [[1, 0], [0, 0], [0, 1]]
     >>> MacroF().value(truth, [[1, 0], [1, 0], [0, 1]])
     0.8333333333333333
     >>> loss = MacroF().resolve(p, truth)
-    >>> [round(cut, 3) for cut in loss.false_positive]
-    [0.405, 0.235]
+    >>> np.round(loss.false_positive, 3)
+    array([0.405, 0.235])
     >>> MacroF().maximise(p)
     array([[1, 1],
            [1, 0],

@@ -67,13 +67,14 @@ class Members(ABC):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from comitia.relevance import Marginals, Members, mean
     >>> class Two(Members):
     ...     def __iter__(self):
     ...         yield from (Marginals([[0.2]]), Marginals([[0.6]]))
     ...     def mean(self):
-    ...         return sum(member.p for member in self) / 2
-    >>> mean(Two()).p
+    ...         return np.mean([member.marginals() for member in self], axis=0)
+    >>> mean(Two()).marginals()
     array([[0.4]])
     """
 

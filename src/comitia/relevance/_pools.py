@@ -32,8 +32,8 @@ class Pool(ABC):
     >>> from comitia.relevance import Marginals, Pool
     >>> class Boldest(Pool):
     ...     def __call__(self, members, weights=None):
-    ...         return max(members, key=lambda member: abs(member.p - 0.5).sum())
-    >>> Boldest()([Marginals([[0.6, 0.4]]), Marginals([[0.9, 0.2]])]).p
+    ...         return max(members, key=lambda member: abs(member.marginals() - 0.5).sum())
+    >>> Boldest()([Marginals([[0.6, 0.4]]), Marginals([[0.9, 0.2]])]).marginals()
     array([[0.9, 0.2]])
     """
 

@@ -54,6 +54,7 @@ class Setting:
 
         Examples
         --------
+        >>> from comitia.report import Setting
         >>> Setting("ECCClassifier", {"n_estimators": "50"}).code("ecc", "f1", "ptc-mbr", "mean", 0)
         'ECCClassifier(n_estimators=50, loss="f1", aggregation="ptc-mbr", random_state=0)'
         >>> Setting("ECCClassifier").code("ecc", "macro-f1", "ctp", "mean", None)
@@ -88,6 +89,7 @@ class Setting:
 
         Examples
         --------
+        >>> from comitia.report import Setting
         >>> ecc = Setting("ECCClassifier", options=["--ensemble", "ecc"])
         >>> ecc.command(["my songs.csv"], "f1", "ctp", "mean", 0)
         "comitia train 'my songs.csv' --ensemble ecc --loss f1 --aggregation ctp --seed 0 -o model.skops"

@@ -72,6 +72,9 @@ class Results:
 
     Examples
     --------
+    >>> import pandas as pd
+    >>> from comitia import Results
+    >>> from comitia.report import Setting
     >>> cell = {"dataset": "mine", "ensemble": "ecc", "repeat": 0, "loss": "f1", "pool": "mean", "size": 50}
     >>> rows = pd.DataFrame(
     ...     cell | {"fold": fold, "aggregation": name, "value": value, "n_test": 100}

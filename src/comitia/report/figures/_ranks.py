@@ -28,7 +28,23 @@ def critical_difference(block: Block) -> Figure:
     Parameters
     ----------
     block : Block
-        Results of two aggregations or more that differ, on two datasets or more.
+        Results of two aggregations or more that differ, on two datasets or more; of ``blocks`` of `comitia.Results`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from comitia import Results
+    >>> from comitia.report.figures import critical_difference
+    >>> cell = {"ensemble": "ecc", "repeat": 0, "fold": 0, "loss": "f1", "pool": "mean", "size": 50, "n_test": 90}
+    >>> losses = {"gmv": (0.40, 0.35, 0.52), "bmv": (0.41, 0.34, 0.55), "ctp": (0.31, 0.30, 0.45)}
+    >>> rows = pd.DataFrame(
+    ...     cell | {"dataset": dataset, "aggregation": name, "value": value}
+    ...     for name, values in losses.items()
+    ...     for dataset, value in zip(["emotions", "scene", "yeast"], values)
+    ... )
+    >>> critical_difference(Results(rows).blocks[0]).savefig("ranks.svg")  # doctest: +SKIP
+    >>> len(critical_difference(Results(rows).blocks[0]).axes)
+    1
     """
     count, datasets = len(block.methods), int(block.complete.sum())
     if block.nemenyi is None:
@@ -126,7 +142,23 @@ def _with_twins(block: Block) -> list[str]:
 
 
 def rank_heat_map(blocks: Sequence[Block]) -> Figure:
-    """Draw the average rank of each aggregation under each loss, a panel for each ensemble; dark is better."""
+    """Draw the average rank of each aggregation under each loss, a panel for each ensemble; dark is better.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from comitia import Results
+    >>> from comitia.report.figures import rank_heat_map
+    >>> cell = {"ensemble": "ecc", "repeat": 0, "fold": 0, "loss": "f1", "pool": "mean", "size": 50, "n_test": 90}
+    >>> losses = {"gmv": (0.40, 0.35, 0.52), "bmv": (0.41, 0.34, 0.55), "ctp": (0.31, 0.30, 0.45)}
+    >>> rows = pd.DataFrame(
+    ...     cell | {"dataset": dataset, "aggregation": name, "value": value}
+    ...     for name, values in losses.items()
+    ...     for dataset, value in zip(["emotions", "scene", "yeast"], values)
+    ... )
+    >>> [axes.get_title() for axes in rank_heat_map(Results(rows).blocks).axes][:1]
+    ['ECC, 3 datasets']
+    """
     names = list(dict.fromkeys(block.ensemble for block in blocks))
     methods = in_order(method for block in blocks for method in block.all_methods)
     losses = in_order(block.measure.loss for block in blocks)

@@ -25,6 +25,21 @@ def regret(blocks: Iterable[Block]) -> Figure:
     -------
     Figure
         A row of panels for each ensemble, a column for each loss.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from comitia import Results
+    >>> from comitia.report.figures import regret
+    >>> cell = {"ensemble": "ecc", "repeat": 0, "fold": 0, "loss": "f1", "pool": "mean", "size": 50, "n_test": 90}
+    >>> losses = {"gmv": (0.40, 0.35, 0.52), "bmv": (0.41, 0.34, 0.55), "ctp": (0.31, 0.30, 0.45)}
+    >>> rows = pd.DataFrame(
+    ...     cell | {"dataset": dataset, "aggregation": name, "value": value}
+    ...     for name, values in losses.items()
+    ...     for dataset, value in zip(["emotions", "scene", "yeast"], values)
+    ... )
+    >>> len(regret(Results(rows).blocks).axes)
+    1
     """
     found = {(block.ensemble, block.measure.loss): block for block in blocks}
     names = list(dict.fromkeys(ensemble for ensemble, _ in found))

@@ -71,6 +71,7 @@ def reliability(
 
     Examples
     --------
+    >>> from comitia.report.figures import reliability
     >>> found = reliability([[1, 0], [1, 1], [0, 0], [1, 0]], [[0.8, 0.1], [0.8, 0.2], [0.8, 0.2], [0.8, 0.1]], worst=1)
     >>> [(one.name, round(one.error, 3)) for one in found]
     [('all labels', 0.125), ('y1', 0.2)]

@@ -35,6 +35,16 @@ def seven_segments(digits: SevenSegments) -> Figure:
     """Draw a column for each digit: the handwriting, the display it should light, and each aggregation's.
 
     Segments that are lit rightly are black, wrongly lit ones hatched and red, missed ones outlined with dashes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from comitia.report import SevenSegments
+    >>> from comitia.report.figures import seven_segments
+    >>> one = [[0, 1, 1, 0, 0, 0, 0]]
+    >>> digits = SevenSegments(np.zeros((1, 8, 8)), one, {"gmv": [[0, 1, 0, 0, 0, 0, 0]], "ctp": one})
+    >>> len(seven_segments(digits).axes)  # the handwriting, the right display, and those of two aggregations
+    4
     """
     images, truth = np.asarray(digits.images), np.asarray(digits.truth)
     labels = ["handwritten", "should light", *map(title, digits.labelings)]

@@ -41,6 +41,19 @@ def ensemble_sizes(
     -------
     Figure
         A row of panels for each dataset, a column for each loss.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from comitia.report.figures import ensemble_sizes
+    >>> cell = {"dataset": "scene", "ensemble": "ecc", "repeat": 0, "fold": 0, "loss": "f1", "pool": "mean"}
+    >>> rows = pd.DataFrame(
+    ...     cell | {"aggregation": name, "size": size, "value": value, "n_test": 90}
+    ...     for name, values in {"gmv": (0.44, 0.40), "ctp": (0.36, 0.31)}.items()
+    ...     for size, value in zip([10, 50], values)
+    ... )
+    >>> [axes.get_title() for axes in ensemble_sizes(rows, ensemble="ecc").axes]
+    ['F1-measure (%) ↑']
     """
     rows = rows if "method" in rows else checked_rows(rows)
     rows = rows[rows["ensemble"].isin(chosen("ensemble", [ensemble], rows))]
