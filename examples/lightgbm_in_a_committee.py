@@ -15,7 +15,7 @@ from comitia import CommitteeClassifier, EBRClassifier, EMODTClassifier, get_los
 
 try:
     from lightgbm import LGBMClassifier
-except ModuleNotFoundError:
+except (ModuleNotFoundError, OSError):  # the second where the system lacks a library that it needs
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     title = "gradient boosting"

@@ -6,6 +6,9 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,3 +76,45 @@ def test_examples_can_be_pasted_and_import_what_they_use_from_public_doors():
         assert not unknown_names(source), name
         assert "comitia._" not in source.replace("comitia._errors.", ""), name
         assert "._" not in "".join(line for line in source.splitlines() if "import" in line), name
+
+
+# What is called otherwise where it is installed from.
+_DISTRIBUTIONS = {"sklearn": "scikit-learn", "arff": "liac-arff", "mlrl": "mlrl-boomer", "xgboost": "xgboost-cpu"}
+_TOOLS = {"comitia", "build", "import-linter", "pytest-xdist", "ruff", "myst-parser", "numpydoc", "pydata-sphinx-theme"}
+
+
+def imported(folder: Path, ways: tuple[str, ...] = ("require", "import_module")) -> set[str]:
+    """The distributions that the files of a folder import, wherever in a file; those of Python itself left out."""
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module]
+            if isinstance(node, ast.Call) and _called(node) in ways:
+                names = [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
+            found |= {name.partition(".")[0] for name in names}
+    own = {"comitia", "tests", "benchmarks", "look_at_site", *sys.stdlib_module_names}
+    return {_DISTRIBUTIONS.get(name, name).replace("_", "-") for name in found - own}
+
+
+def _called(node: ast.Call) -> str:
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
+def test_all_that_is_imported_is_declared_and_nothing_that_is_not():
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {
+        name: {re.match(r"[\w-]+", entry)[0] for entry in entries}
+        for name, entries in {"": project["dependencies"], **project["optional-dependencies"]}.items()
+    }
+    library = extras[""] | extras["cli"] | extras["dask"] | extras["ray"] | extras["excel"] | extras["gpu"]
+    assert imported(root / "src") <= library | {"polars"}, "polars is imported for who passes its frames"
+    assert library - _TOOLS <= imported(root / "src")
+    assert imported(root / "tests") <= library | extras["test"] | extras["peers"]
+    assert imported(root / "docs") | imported(root / "examples") <= library | extras["docs"]
+    assert imported(root / "benchmarks") <= library | extras["peers"] | extras["test"]
+    used = set().union(*(imported(root / name) for name in ("src", "docs", "examples", "benchmarks")))
+    used |= imported(root / "tests", ("import_module", "importorskip"))
+    assert set().union(*extras.values()) - _TOOLS <= used
