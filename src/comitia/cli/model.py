@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from comitia._names import printable
 from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, loss_where_known, write
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
+from comitia.cli.limits import asked_limits, limits_on, options_of
 from comitia.cli.options import (
     AbstainRate,
     AggregationOption,
@@ -30,11 +30,13 @@ from comitia.cli.options import (
     DataArgument,
     DataHome,
     Ensemble,
+    Exclusive,
     ExpectedLoss,
     Features,
     Force,
     Guarantee,
     Ignore,
+    Implies,
     Jobs,
     Keep,
     Labels,
@@ -70,6 +72,8 @@ from comitia.report._plain import how_good
 from comitia.report._vocabulary import measure
 from comitia.report._words import capital
 
+_DOUBT = {"rate": "--abstain-rate", "guarantee": "--guarantee"}
+
 
 def train(
     data: DataArgument,
@@ -90,6 +94,10 @@ def train(
     oob: OutOfBag = None,
     members: Members = 50,
     seed: Seed = 0,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
+    exclusive: Exclusive = None,
+    implies: Implies = None,
     n_jobs: Jobs = None,
     data_home: DataHome = None,
     force: Force = False,
@@ -103,13 +111,16 @@ def train(
 
     $ comitia train mine.csv --labels red,green,blue --loss f1 -o model.skops
     $ comitia train emotions --ensemble emodt --aggregation oob -o model.skops
-    $ comitia train emotions --ensemble emodt --loss macro-f1 -o model.skops
+    $ comitia train emotions --ensemble emodt --loss macro-f1 --at-least 1 -o model.skops
     """
     wished = {**_wished(ensemble, loss, aggregation), "n_estimators": members, "random_state": seed}
+    limits = asked_limits(at_least, at_most, exclusive, implies)
     columns = column_options(features, ignore, categories, text, numbers, missing_values)
     source = data_source(data, labels, labels_in=labels_in, separator=separator, positive=positive, columns=columns)
     _check_output(output, (".skops",), [Path(source.path)] if source.path else [], force)
     dataset = loaded(source, data_home)
+    if limits:
+        wished["constraints"] = limits_on(dataset.label_names, limits)
     introduce(dataset)
     model, judged, chosen = _trained(dataset, {**wished, "n_jobs": n_jobs or -1}, oob)
     save(model, output)
@@ -209,6 +220,8 @@ def predict(
     proba: Probabilities = False,
     at_least: AtLeast = None,
     at_most: AtMost = None,
+    exclusive: Exclusive = None,
+    implies: Implies = None,
     abstain_rate: AbstainRate = None,
     guarantee: Guarantee = None,
     labels_in: LabelsIn = None,
@@ -228,13 +241,14 @@ def predict(
 
     $ comitia predict model.skops new.csv -o labels.csv
     $ comitia predict model.skops new.csv --at-least 1 --at-most 3 -o labels.csv
+    $ comitia predict model.skops new.csv --exclusive day,night --implies beach:sea -o labels.csv
     $ comitia predict model.skops new.csv --keep id --labels-in-one-column -o labels.csv
     """
-    limits = {name: value for name, value in (("at_least", at_least), ("at_most", at_most)) if value is not None}
+    limits = asked_limits(at_least, at_most, exclusive, implies)
     doubt = {name: value for name, value in (("rate", abstain_rate), ("guarantee", guarantee)) if value is not None}
     _check_wishes(data, proba, one_column, limits, doubt)
     _check_output(output, (".csv", ".parquet"), [model, data], force)
-    opened = _opened(model, limits)
+    opened = _opened(model, limits, doubt)
     _decide_otherwise(opened, loss, aggregation)
     given = load_features(data)
     kept = kept_columns(given, split(keep or []))
@@ -259,14 +273,19 @@ def predict(
         typer.echo(f"the labels are known there: {opened.ensemble.loss} loss {scored:.4f}; {good}", err=aside)
 
 
-def _opened(path: Path, limits: Mapping[str, Any]) -> Model:
+def _opened(path: Path, limits: Mapping[str, Any], doubt: Mapping[str, Any]) -> Model:
     """Open a model, and let it keep the limits that were asked for."""
     model = Model.open(path)
     if model.version != comitia.__version__:
         fitted_by = escape(printable(model.version))
         messages.print(f"the model was fitted by comitia {fitted_by}; this is {comitia.__version__}", highlight=False)
+    before = model.ensemble.constraints
+    if doubt and before is not None:
+        raise misuse(
+            _DOUBT[next(iter(doubt))], f"the model has limits on whole answers, {before}, and this leaves labels open."
+        )
     if limits:
-        model.ensemble.set_params(constraints=replace(model.ensemble.constraints or comitia.Constraints(), **limits))
+        model.ensemble.set_params(constraints=limits_on(model.labels, limits, before))
     return model
 
 
@@ -310,9 +329,9 @@ def _check_wishes(
         raise misuse("--labels-in-one-column", "holds whole answers; --proba and open labels have a column for each.")
     if len(doubt) > 1:
         raise misuse("--guarantee", "leaves labels open by itself: give it or --abstain-rate, not both.")
-    option = {"rate": "--abstain-rate", "guarantee": "--guarantee"}.get(next(iter(doubt), ""))
+    option = _DOUBT.get(next(iter(doubt), ""))
     if option and limits:
-        raise misuse(option, "leaves labels open, and limits are on whole answers: give no --at-least and --at-most.")
+        raise misuse(option, f"leaves labels open, and limits are on whole answers: give no {options_of(limits)}.")
     if proba and (limits or option):
         raise misuse("--proba", "writes probabilities, of which nothing is decided.")
 

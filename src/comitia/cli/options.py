@@ -223,6 +223,21 @@ ExpectedLoss = Annotated[
 Probabilities = Annotated[bool, typer.Option("--proba", help="Write probabilities of the labels, not decisions.")]
 AtLeast = Annotated[int | None, typer.Option(min=0, help="Fewest labels of an instance.", rich_help_panel=_LIMITS)]
 AtMost = Annotated[int | None, typer.Option(min=0, help="Most labels of an instance.", rich_help_panel=_LIMITS)]
+Exclusive = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Labels of which an answer has one at most: [cyan]day,night[/], or [cyan]'time_*'[/]. Again for other "
+        "groups.",
+        rich_help_panel=_LIMITS,
+    ),
+]
+Implies = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="An answer with the first has the second: [cyan]beach:sea[/]. Again for other pairs.",
+        rich_help_panel=_LIMITS,
+    ),
+]
 AbstainRate = Annotated[
     float | None, typer.Option(min=0, max=1, help="Share of labels that may be left open.", rich_help_panel=_LIMITS)
 ]

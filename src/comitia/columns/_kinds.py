@@ -35,14 +35,14 @@ class Use:
     detail: str = ""
 
 
-def matching(names: Sequence[str], wanted: str | Sequence[str], option: str) -> list[str]:
+def matching(names: Sequence[str], wanted: str | Sequence[str], option: str, kind: str = "column") -> list[str]:
     """Return the names that one of the patterns fits, in the order of the names; one that fits none is an error."""
     patterns = [wanted] if isinstance(wanted, str) else list(wanted)
     found: set[str] = set()
     for pattern in patterns:
         fitting = [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
         if not fitting:
-            raise ComitiaError(f"{option}: {unknown('column', pattern, names)}")
+            raise ComitiaError(f"{option}: {unknown(kind, pattern, names)}")
         found.update(fitting)
     return [name for name in names if name in found]
 
