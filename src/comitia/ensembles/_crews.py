@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -296,10 +297,13 @@ class BoostedCrew:
         beliefs = predict_boosted(self.models, X, self.n_rounds)
         return (Marginals.unchecked(p=p, observed=asked.observed) for p in beliefs)
 
-    @property
+    @cached_property
     def n_rounds(self) -> int:
         """How many trees of each sequence are used, so far as it has them."""
         return common_rounds(self.models)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"models": self.models}
 
     def joined(self, other: BoostedCrew) -> BoostedCrew:
         return BoostedCrew(self.models + other.models)
