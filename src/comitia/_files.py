@@ -39,6 +39,10 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)  # a full disk does not say what it has no room for
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
