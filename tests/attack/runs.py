@@ -95,6 +95,7 @@ def _command(folder: Path, run: Path, n_jobs: int) -> list[str]:
 def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> tuple[bool, str | None]:
     """Start the run, send it a signal and wait for its end; return whether that hit, and what went wrong."""
     n_jobs = 2 if kind == "kill a worker" else rng.choice([1, 2])
+    before = _touched(run)
     wanted = len(_finished(run)) + rng.randrange(4)
     with subprocess.Popen(
         _command(folder, run, n_jobs), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -109,14 +110,14 @@ def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> tuple[
             if processes_of(process.pid):
                 os.killpg(process.pid, signal.SIGKILL)
     is_hit &= kind == "kill a worker" or process.returncode != 0
-    if "Traceback" in err:
-        return is_hit, f"a traceback: {err[-300:]}"
-    if process.returncode == -signal.SIGINT and not err.strip():
-        return False, None  # Python itself had hardly begun: it ends without a word, and nothing was touched
     if kind.startswith("interrupt") and process.returncode:
         last = err.rstrip().splitlines()[-1] if err.strip() else ""
+        if last in ("", "Stopped.", "KeyboardInterrupt") and ", in main\n" not in err and _touched(run) == before:
+            return False, None  # too early to count: Python still imported what it needs, and nothing was begun
         if process.returncode != 1 or last != STOPPED.format(run):
             return is_hit, f"{kind}: ended with {process.returncode}, and last said {last!r}"
+    if "Traceback" in err:
+        return is_hit, f"a traceback: {err[-300:]}"
     return is_hit, None
 
 
@@ -147,6 +148,11 @@ def _send(process: subprocess.Popen[str], kind: str, rng: random.Random) -> bool
 def _finished(run: Path) -> dict[Path, tuple[int, int]]:
     """The finished cells; one that is computed again is a new file."""
     return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in run.glob("cells/*.jsonl")}
+
+
+def _touched(run: Path) -> dict[Path, int]:
+    """Whatever there is of a run, and when it was written last."""
+    return {path: path.stat().st_mtime_ns for path in run.rglob("*")}
 
 
 def _started(run: Path, wanted: int) -> bool:
