@@ -95,7 +95,8 @@ def _plain_arff(folder: Path, rng: random.Random) -> str:
     dataset = load_dataset(path, ["a", "b"])
     try:
         kind = arff.LOD if is_sparse else arff.DENSE
-        other = arff.loads(text.decode(), encode_nominal=False, return_type=kind)
+        lines = text.decode().replace("\r\n", "\n").replace("\r", "\n")  # the one end of a line that it knows
+        other = arff.loads(lines, encode_nominal=False, return_type=kind)
     except (Exception, RecursionError):  # it knows fewer of the ways in which one may write a file, and is not ours
         return "read, refused by liac-arff"
     features = iter(dataset.feature_names)  # it reads escapes in names otherwise
