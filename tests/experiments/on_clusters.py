@@ -6,8 +6,10 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 import zlib
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import joblib
@@ -17,7 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
 from comitia._compare import read_run
-from comitia.experiments import EnsembleSetting, LossSetting, Store, run_plan, write_plan
+from comitia.datasets import Dataset
+from comitia.experiments import DataSource, EnsembleSetting, LossSetting, Plan, Store, run_plan, write_plan
 from tests.experiments.conftest import small_plan
 
 PATIENCE_SECONDS = 120
@@ -161,6 +164,31 @@ def data_is_read_there_or_sent(path, cluster, tmp_path):
         came = "by its path" if how == "leave" else "from the runner"
         assert {kept["data came"] for kept in found.cells.values()} == {came}, how
         assert found.rows == run_plan(plan, data=data, n_jobs=1).rows
+
+
+class Counted(Dataset):
+    """Data that leaves a file wherever it arrives, named after the process and otherwise at random."""
+
+    def __reduce__(self):
+        return _arrived, (self.name, *(getattr(self, field.name) for field in fields(Dataset)))
+
+
+def _arrived(folder, *parts):
+    (Path(folder) / f"{os.getpid()}-{uuid.uuid4().hex}").write_text("")
+    return Counted(*parts)
+
+
+def arrivals_of_data_that_only_the_runner_has(joint, cluster, tmp_path):
+    """Hand out more cells than there are workers, and count how often the data came to each process."""
+    arrivals = tmp_path / "arrivals"
+    arrivals.mkdir()
+    parts = {field.name: getattr(joint, field.name) for field in fields(Dataset)} | {"name": str(arrivals)}
+    plan = Plan("once", (DataSource("mine"),), (EnsembleSetting("emodt", {"n_estimators": 2}),), folds=4, repeats=2)
+    found = run_plan(plan, data={"mine": Counted(**parts)}, cluster=cluster)
+    assert (found.computed, found.failures) == (8, ())
+    assert {kept["data came"] for kept in found.cells.values()} == {"from the runner"}
+    assert found.rows == run_plan(plan, data={"mine": joint}, n_jobs=1).rows
+    return Counter(int(mark.name.partition("-")[0]) for mark in arrivals.iterdir())
 
 
 def own_code_is_computed_there(path, cluster):

@@ -143,6 +143,12 @@ def test_data_is_read_by_workers_that_have_it_and_otherwise_comes_from_the_runne
     on_clusters.data_is_read_there_or_sent(joint_csv, client, tmp_path)
 
 
+def test_data_that_only_the_runner_has_goes_once_to_each_worker(joint, client, tmp_path):
+    processes = client.run(os.getpid).values()
+    came = on_clusters.arrivals_of_data_that_only_the_runner_has(joint, client, tmp_path)
+    assert came == dict.fromkeys(processes, 1)
+
+
 def test_a_cluster_without_workers_is_waited_for_with_a_word(plan):
     options = {"threads_per_worker": 1, "processes": False, "dashboard_address": None, "silence_logs": 50}
     with distributed.LocalCluster(n_workers=0, **options) as adapting:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from comitia.datasets import Dataset
 from comitia.experiments import ClusterError, EnsembleSetting, Store, _agreement, run_plan, write_plan
 from tests.experiments import on_clusters
 from tests.experiments.conftest import small_plan
@@ -47,6 +48,20 @@ def test_a_runner_that_was_stopped_or_killed_goes_on_where_it_was(joint_csv, add
 
 def test_data_is_read_by_workers_that_have_it_and_otherwise_comes_from_the_runner(joint_csv, address, tmp_path):
     on_clusters.data_is_read_there_or_sent(joint_csv, "ray", tmp_path)
+
+
+def test_data_that_only_the_runner_has_is_stored_once_for_all_workers(joint, address, tmp_path, monkeypatch):
+    # Workers of a machine look at what its store has; Ray brings to each store once what was put into one.
+    stored, put = [], ray.put
+
+    def noted(value, **options):
+        stored.extend(part for part in (value if isinstance(value, tuple) else ()) if isinstance(part, Dataset))
+        return put(value, **options)
+
+    monkeypatch.setattr(ray, "put", noted)
+    came = on_clusters.arrivals_of_data_that_only_the_runner_has(joint, "ray", tmp_path)
+    assert len(stored) == 1
+    assert os.getpid() not in came
 
 
 def test_own_code_of_a_plan_is_computed_on_workers(joint_csv, address):
