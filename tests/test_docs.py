@@ -1,6 +1,7 @@
 """The code in the documentation is run as it stands there."""
 
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import comitia
 from comitia import EBRClassifier
 from comitia.datasets import make_joint
+from comitia.experiments import paper_plans
+from tests.cli.conftest import comitia as command_line
 
 DOCS = Path(__file__).parents[1] / "docs"
 # Blocks are marked ``python``; those marked ``py`` need what is not installed, and are not run.
@@ -22,6 +25,21 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
     exec(compile(code, str(page), "exec"), surroundings())
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run_as_they_stand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    surroundings()
+    pd.read_csv("songs.csv").head(5).drop(columns=["calm", "happy", "sad"]).to_csv("new.csv", index=False)
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    lines = [shlex.split(line, comments=True)[1:] for line in re.findall(r"^    comitia .*$", text, re.M)]
+    assert [line[0] for line in lines] == ["compare", "train", "predict", "reproduce"]
+    for line in lines[:-1]:
+        ended = command_line(*line)
+        assert ended.code == 0, ended.said
+    assert pd.read_csv("labels.csv").columns.tolist() == ["calm", "happy", "sad"]
+    assert lines[-1][1] in paper_plans(), "which takes hours"
 
 
 def surroundings() -> dict[str, object]:
