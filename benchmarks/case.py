@@ -41,12 +41,17 @@ class Case:
 
 def median_time(function: Callable[[], object], repeats: int = 3) -> float:
     """Return the median of ``repeats`` wall-clock times of ``function``, in seconds."""
+    return statistics.median(timed(function, repeats))
+
+
+def timed(function: Callable[[], object], repeats: int) -> list[float]:
+    """Return so many wall-clock times of ``function``, in seconds."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
         function()
         times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return times
 
 
 def peak_memory() -> int:

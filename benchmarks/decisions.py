@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 import numpy as np
 
-from benchmarks.case import Case, median_time
-from comitia import FLoss, Hamming, LabelSets, Marginals, SubsetZeroOne, votes
+from benchmarks.case import Case, median_time, timed
+from comitia import Constraints, FLoss, Hamming, JaccardLoss, LabelSets, Marginals, SubsetZeroOne, decide, votes
+from comitia.losses import minimise_within
 
 SAMPLE = 200
 
@@ -49,7 +53,38 @@ def run(quick: bool = False) -> list[Case]:
     bare = median_time(lambda: (belief.p > 0.5).astype(np.int8), 15)
     ours = median_time(lambda: Hamming().minimise(belief), 15)
     cases.append(Case(f"Hamming from marginals, {n} x 101", "a bare threshold", ours / bare, 2, "time", at_most=True))
-    return cases
+    return [*cases, *_within_limits(rng, n // 5)]
+
+
+def _within_limits(rng: np.random.Generator, n: int) -> Iterator[Case]:
+    """Time decisions within limits beside the same without: typical beliefs, and those that all break the limit."""
+    kinds = {
+        "14 labels": Marginals(rng.beta(1.0, 2.3, (n, 14))),
+        "101 labels": Marginals(rng.beta(0.05, 1.1, (n, 101))),
+        "101 labels, worst": Marginals(rng.random((n, 101))),
+        "votes, 101 labels": votes(_cast_votes(rng, 50, n // 4, 101)),
+    }
+    limits = {
+        "at most 3": Constraints(at_most=3),
+        "at least 1": Constraints(at_least=1),
+        "groups": Constraints(exclusive=((0, 1, 2), (3, 4))),
+        "a tree": Constraints(implies=((0, 1), (1, 2), (3, 2))),
+    }
+    for loss in ("hamming", "subset01", "f1"):
+        members = [Marginals(rng.beta(0.05, 1.1, (n // 4, 101))) for _ in range(50)]
+        free = min(timed(lambda: decide(members, loss, "ctp"), 3))  # noqa: B023
+        ours = min(timed(lambda: decide(members, loss, "ctp", constraints=limits["at most 3"]), 3))  # noqa: B023
+        yield Case(f"{loss} of 50 members at most 3, 101 labels", "no limit", ours / free, 3, "time", at_most=True)
+    for (kind, belief), (name, limit) in product(kinds.items(), limits.items()):
+        for loss in (Hamming(), SubsetZeroOne(), FLoss(), JaccardLoss()):
+            if isinstance(loss, JaccardLoss) and (limit.implies or isinstance(belief, LabelSets)):
+                continue  # a search
+            broken = 1 - float(limit.allows(loss.minimise(belief)).mean())
+            minimise_within(loss, belief, limit)
+            free = min(timed(lambda: loss.minimise(belief), 5))  # noqa: B023
+            ours = min(timed(lambda: minimise_within(loss, belief, limit), 5))  # noqa: B023
+            note = f"time; {100 * broken:.0f} % break it; {1e9 * ours / belief.n_instances:.0f} ns an instance"
+            yield Case(f"{type(loss).__name__} within {name}, {kind}", "no limit", ours / free, 3, note, at_most=True)
 
 
 def _f1_from_marginals(p: np.ndarray, kind: str) -> Case:

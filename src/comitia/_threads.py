@@ -31,7 +31,18 @@ def over_parts(work: Callable[[Part], None], parts: Sequence[Part], threads: int
             pass
 
 
-def over_slices(work: Callable[[slice], None], n: int, *, at_least: int = 256) -> None:
+def rows_at_once(n_columns: int) -> int:
+    """Return how many rows of so many numbers make a slice, where a copy of it is worked on: two megabytes.
+
+    Examples
+    --------
+    >>> rows_at_once(100)
+    2621
+    """
+    return max(64, (1 << 18) // n_columns)
+
+
+def over_slices(work: Callable[[slice], None], n: int, *, at_least: int = 256, at_most: int | None = None) -> None:
     """Call ``work`` on slices that cover ``range(n)``, in as many threads as are asked for, or else as numba may use.
 
     ``numba.set_num_threads``, the limit that joblib sets in its worker processes and `comitia._jobs.limited_to` are
@@ -45,15 +56,18 @@ def over_slices(work: Callable[[slice], None], n: int, *, at_least: int = 256) -
         Number of items.
     at_least : int
         No slice but the last is shorter than this: a thread must have something to do.
+    at_most : int, optional
+        No slice is longer than this, with one thread neither: what ``work`` allocates for a slice stays small.
     """
     parts, threads = -(-n // at_least), 1
     if parts > 1:  # numba starts its threads when it is asked how many it may use
         asked = limit.get()
         threads = min(numba.get_num_threads() if asked is None else asked, parts)
-    if threads <= 1:
+    if threads <= 1 and (at_most is None or n <= at_most):
         work(slice(0, n))
         return
     # Four slices a thread: instances differ in cost, and the last slice should not be waited for.
     size = max(at_least, -(-n // (4 * threads)))
+    size = size if at_most is None else min(size, at_most)
     slices = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     over_parts(work, slices, threads)

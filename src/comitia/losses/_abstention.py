@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
-from comitia._threads import over_slices
+from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _spans
 from comitia.losses._base import Loss
 from comitia.losses._counts import check_share
@@ -130,11 +130,20 @@ class Abstaining:
         """Return the partial answer of the smallest expected loss, 1, 0, or −1 where undecided, of shape (n, K)."""
         if isinstance(relevance, Shared):
             return self.minimise(relevance.of)[relevance.index]
-        if isinstance(self.loss, Hamming):
-            return self._leave_uncertain(relevance.marginals(), self.loss)
-        if isinstance(relevance, LabelSets):
+        if isinstance(relevance, LabelSets) and not isinstance(self.loss, Hamming):
             return self._from_labelsets(relevance)
         p = relevance.marginals()
+        answer = np.empty(p.shape, np.int8)
+
+        def decide(rows: slice) -> None:
+            answer[rows] = self._from_marginals(p[rows])
+
+        over_slices(decide, len(p), at_least=32, at_most=rows_at_once(8 * p.shape[1]))
+        return answer
+
+    def _from_marginals(self, p: FloatArray) -> LabelArray:
+        if isinstance(self.loss, Hamming):
+            return self._leave_uncertain(p, self.loss)
         if isinstance(self.loss, SubsetZeroOne):
             right = np.maximum(p, 1 - p)
             order = np.argsort(-right, axis=1, kind="stable")
@@ -143,12 +152,7 @@ class Abstaining:
         order = np.argsort(-p, axis=1, kind="stable")
         falling = np.take_along_axis(p, order, axis=1)
         ones, zeros = np.zeros(len(p), np.int64), np.zeros(len(p), np.int64)
-        setting, penalties = self._setting(), self._penalties(p.shape[1])
-
-        def decide(rows: slice) -> None:
-            _spans.best_spans(falling[rows], *setting, penalties, ones[rows], zeros[rows])
-
-        over_slices(decide, len(p), at_least=32)
+        _spans.best_spans(falling, *self._setting(), self._penalties(p.shape[1]), ones, zeros)
         return _spanned(order, ones, zeros)
 
     def _leave_uncertain(self, p: FloatArray, loss: Hamming) -> LabelArray:

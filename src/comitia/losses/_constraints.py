@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +14,9 @@ from scipy.sparse import csr_array
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
 from comitia._names import unknown
-from comitia._threads import over_slices
+from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _independent, _within
+from comitia.losses._additive import least_hamming, most_probable
 from comitia.losses._base import Loss
 from comitia.losses._counts import LossOfCounts, minimise_linear, minimise_ordered, tables_of
 from comitia.losses._fmeasure import FLoss, _as_small_ratio
@@ -201,7 +203,7 @@ def minimise_within(loss: Loss, belief: Relevance, constraints: Constraints, *, 
         return Within(loss, constraints).minimise(belief)
     if isinstance(loss, Hamming):
         if rules.greedy or rules.walk:
-            return _least_hamming(loss, belief.marginals(), rules)
+            return least_hamming(loss, belief.marginals(), rules)
         belief = Marginals(belief.marginals())
     if isinstance(belief, LabelSets):
         return _from_labelsets(loss, belief, rules, exact_labels)
@@ -242,25 +244,40 @@ def _label(label: object) -> Label:
 def _from_marginals(loss: Loss, belief: Relevance, rules: Rules, exact_labels: int) -> LabelArray:
     p = belief.marginals()
     if isinstance(loss, SubsetZeroOne) and (rules.greedy or rules.walk):
-        return _most_gain(p, rules, cut=0.5) if rules.greedy else _most_gain(_log_odds(p), rules)
+        return most_probable(p, rules)
     if rules.greedy and isinstance(loss, FLoss | JaccardLoss | LossOfCounts):
-        key, lengths = _best_of_groups(p, rules)
-        if isinstance(loss, LossOfCounts):
-            return minimise_ordered(loss, key, lengths, rules)
-        return _best_top(loss, key, lengths, rules)
+        # Groups take a copy of the probabilities.
+        step = 2 * rows_at_once(p.shape[1]) if rules.exclusive else max(1, len(p))
+        parts = [_top_of_groups(loss, p[start : start + step], rules) for start in range(0, max(1, len(p)), step)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
     linear = _linear_tables(loss, p.shape[1])
     if rules.walk and linear:
-        order, take_to, skip_to = rules.walk
-        labeling = np.zeros(p.shape, np.int8)
-
-        def decide(rows: slice) -> None:
-            _within.best_linear_tree(
-                p[rows], *linear, order, take_to, skip_to, rules.at_least, rules.at_most, labeling[rows]
-            )
-
-        over_slices(decide, len(p), at_least=16)
-        return labeling
+        if isinstance(loss, FLoss):
+            return _mended(loss, belief, rules, lambda broken: _best_of_tree(broken.marginals(), linear, rules))
+        return _best_of_tree(p, linear, rules)
+    if isinstance(loss, Hamming | SubsetZeroOne | FLoss | JaccardLoss):
+        return _mended(loss, belief, rules, lambda broken: best_found(loss.risk, broken, rules, exact_labels))
     return best_found(loss.risk, belief, rules, exact_labels)
+
+
+def _mended(loss: Loss, belief: Relevance, rules: Rules, decide: Callable[[Any], LabelArray]) -> LabelArray:
+    """Keep the answers of an exact minimiser that the rules allow, which are the best, and decide the others."""
+    labeling = loss.minimise(belief)
+    broken = np.flatnonzero(~rules.allows(labeling))
+    if broken.size:
+        labeling[broken] = decide(belief.take(broken))
+    return labeling
+
+
+def _best_of_tree(p: FloatArray, linear: tuple[FloatArray, FloatArray], rules: Rules) -> LabelArray:
+    assert rules.walk
+    walk, labeling = rules.walk, np.zeros(p.shape, np.int8)
+
+    def decide(rows: slice) -> None:
+        _within.best_linear_tree(p[rows], *linear, *walk, rules.at_least, rules.at_most, labeling[rows])
+
+    over_slices(decide, len(p), at_least=16)
+    return labeling
 
 
 def _from_labelsets(loss: Loss, sets: LabelSets, rules: Rules, exact_labels: int) -> LabelArray:
@@ -273,6 +290,8 @@ def _from_labelsets(loss: Loss, sets: LabelSets, rules: Rules, exact_labels: int
             constant, slope = _f_tables(loss, sizes, int(sets.table.sum(axis=1, dtype=np.int64).max(initial=0)))
             return minimise_linear(sets, constant, slope, replace(rules, at_most=sizes), fill=False)
         linear = _linear_tables(loss, sets.n_labels)
+        if linear and isinstance(loss, FLoss):
+            return _mended(loss, sets, rules, lambda broken: minimise_linear(broken, *linear, rules, fill=True))
         if linear:
             return minimise_linear(sets, *linear, rules, fill=True)
     distinct, place = sets.distinct()
@@ -298,46 +317,11 @@ def _f_tables(loss: FLoss, largest_answer: int, largest_truth: int) -> tuple[Flo
     return constant, -(1 + loss.beta**2) / whole
 
 
-def _least_hamming(loss: Hamming, p: FloatArray, rules: Rules) -> LabelArray:
-    fp, fn = loss._costs(p.shape[1])
-    take_level = loss.ties == "relevant"
-    if rules.greedy and not (fp.ndim or fn.ndim):
-        return _most_gain(p, rules, float(fp / (fp + fn)), take_level)
-    return _most_gain(np.asarray(p * fn - (1 - p) * fp), rules, 0.0, take_level)
-
-
-def _log_odds(p: FloatArray) -> FloatArray:
-    """Return what predicting a label gains in log probability; certainty outweighs all that is uncertain."""
-    certain = 1000.0 * p.shape[1]
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.clip(np.log(p) - np.log1p(-p), -certain, certain))
-
-
-def _most_gain(gain: FloatArray, rules: Rules, cut: float = 0.0, take_level: bool = False) -> LabelArray:
-    """Return the labels of the largest total gain that rules allow; a gain counts as what it is above the cut."""
-    if not rules.greedy:
-        assert rules.walk
-        walk, labeling = rules.walk, np.zeros(gain.shape, np.int8)
-
-        def follow(rows: slice) -> None:
-            _within.best_walks(gain[rows], *walk, rules.at_least, rules.at_most, labeling[rows])
-
-        over_slices(follow, len(gain))
-        return labeling
-    labeling = (gain >= cut if take_level else gain > cut).view(np.int8)
-    # Most answers keep the limits unasked.
-    broken = np.flatnonzero(~rules.allows(labeling))
-    mended, worth = np.zeros((len(broken), gain.shape[1]), np.int8), gain[broken]
-
-    def mend(rows: slice) -> None:
-        _within.best_gains(
-            worth[rows], cut, take_level, rules.group_of, len(rules.exclusive),
-            rules.at_least, rules.at_most, mended[rows],
-        )  # fmt: skip
-
-    over_slices(mend, len(broken))
-    labeling[broken] = mended
-    return labeling
+def _top_of_groups(loss: FLoss | JaccardLoss | LossOfCounts, p: FloatArray, rules: Rules) -> LabelArray:
+    key, lengths = _best_of_groups(p, rules)
+    if isinstance(loss, LossOfCounts):
+        return minimise_ordered(loss, key, lengths, rules)
+    return _best_top(loss, key, lengths, rules)
 
 
 def _best_of_groups(p: FloatArray, rules: Rules) -> tuple[FloatArray, NDArray[np.int64]]:
@@ -372,7 +356,7 @@ def _best_top(loss: FLoss | JaccardLoss, key: FloatArray, lengths: NDArray[np.in
             )
         _independent.take_top(key[rows], ascending, sizes[rows], 0, len(ascending), labeling[rows])
 
-    over_slices(decide, len(key), at_least=64)
+    over_slices(decide, len(key), at_least=64, at_most=rows_at_once(key.shape[1]))
     return labeling
 
 
@@ -392,7 +376,7 @@ def _mode_within(loss: SubsetZeroOne, sets: LabelSets, rules: Rules) -> LabelArr
     if others.size:
         p = sets.take(others).marginals()
         if rules.greedy or rules.walk:
-            labeling[others] = _least_hamming(Hamming(), p, rules)
+            labeling[others] = least_hamming(Hamming(), p, rules)
         else:
             labeling[others] = best_found(Hamming().risk, Marginals(p), rules, exact_labels=8)
     return labeling

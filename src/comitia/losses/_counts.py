@@ -12,7 +12,7 @@ import numpy as np
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
-from comitia._threads import over_slices
+from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _count_kernels, _independent, _within
 from comitia.losses._base import Loss, check_zero_division, overlap
 from comitia.losses._rules import Rules
@@ -350,7 +350,7 @@ def minimise_ordered(loss: LossOfCounts, key: FloatArray, lengths: Any, rules: R
             )
         _independent.take_top(key[rows], ascending, sizes[rows], 0, len(ascending), labeling[rows])
 
-    over_slices(decide, len(key), at_least=64)
+    over_slices(decide, len(key), at_least=64, at_most=rows_at_once(key.shape[1]))
     return labeling
 
 

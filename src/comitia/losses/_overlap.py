@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comitia._labels import FloatArray, LabelArray
-from comitia._threads import over_slices
+from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _independent
 from comitia.losses._base import Loss
 from comitia.relevance import LabelSets, NonEmptyMarginals
@@ -53,7 +53,7 @@ class OverlapLoss(Loss):
             self._best_sizes(ascending, sizes[rows])
             _independent.take_top(p[rows], ascending, sizes[rows], 0, len(ascending), labeling[rows])
 
-        over_slices(decide, len(p), at_least=64)
+        over_slices(decide, len(p), at_least=64, at_most=rows_at_once(p.shape[1]))
         return labeling
 
     def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:

@@ -13,6 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray
+from comitia.losses._sizes import allowed
 
 Index = NDArray[np.int64]
 
@@ -39,7 +40,7 @@ class Rules:
     @property
     def free(self) -> bool:
         """Whether every labeling is allowed."""
-        return self.at_least == 0 and self.at_most >= self.n_labels and not self.exclusive and not self.implies
+        return self.any_size and not self.exclusive and not self.implies
 
     @cached_property
     def group_of(self) -> Index:
@@ -48,6 +49,33 @@ class Rules:
         for number, group in enumerate(self.exclusive):
             group_of[list(group)] = number
         return group_of
+
+    @cached_property
+    def groups(self) -> tuple[Index, Index]:
+        """The exclusive groups as lists: group g has the labels ``members[starts[g]:starts[g + 1]]``."""
+        members = [label for group in self.exclusive for label in group]
+        return np.cumsum([0, *map(len, self.exclusive)]), np.array(members, np.int64)
+
+    @cached_property
+    def pairs(self) -> tuple[Index, Index]:
+        """Children and their parents."""
+        return np.array([child for child, _ in self.implies], np.int64), np.array(
+            [up for _, up in self.implies], np.int64
+        )
+
+    @property
+    def any_size(self) -> bool:
+        """Whether answers may have any number of labels."""
+        return self.at_least == 0 and self.at_most >= self.n_labels
+
+    @cached_property
+    def of_some(self) -> tuple[Index, Rules]:
+        """The labels that groups and implications name, and the same rules for these alone, sizes left aside."""
+        named = sorted({label for labels in (*self.exclusive, *self.implies) for label in labels})
+        place = {label: at for at, label in enumerate(named)}
+        exclusive = tuple(tuple(place[label] for label in group) for group in self.exclusive)
+        implies = tuple((place[child], place[parent]) for child, parent in self.implies)
+        return np.array(named, np.int64), Rules(len(named), exclusive=exclusive, implies=implies)
 
     @cached_property
     def disjoint(self) -> bool:
@@ -111,13 +139,9 @@ class Rules:
 
     def allows(self, labeling: LabelArray) -> NDArray[np.bool_]:
         """Return which rows are allowed."""
-        sizes = labeling.sum(axis=1, dtype=np.int64)
-        allowed: NDArray[np.bool_] = (sizes >= self.at_least) & (sizes <= self.at_most)
-        for group in self.exclusive:
-            allowed &= labeling[:, list(group)].sum(axis=1, dtype=np.int64) <= 1
-        for child, parent in self.implies:
-            allowed &= labeling[:, child] <= labeling[:, parent]
-        return allowed
+        found = np.empty(len(labeling), np.bool_)
+        allowed(np.ascontiguousarray(labeling), self.at_least, self.at_most, *self.groups, *self.pairs, found)
+        return found
 
 
 def _walk(n_labels: int, parent: dict[int, int], group_of: Index) -> tuple[Index, Index, Index]:

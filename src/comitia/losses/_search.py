@@ -12,7 +12,7 @@ from comitia.losses._rules import Rules, greedy_steps, neighbours
 from comitia.relevance import LabelSets, Relevance
 
 # Candidates are judged together as long as they have no more cells than this.
-_CELLS = 1 << 20
+_CELLS = 1 << 18
 
 Risk = Callable[[Relevance, LabelArray], FloatArray]
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
+from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _independent
 from comitia.losses._base import Loss, check_zero_division
 from comitia.losses._counts import LossOfCounts, ratio
@@ -247,12 +248,16 @@ def _ideal(k: int) -> FloatArray:
 def _largest(delta: FloatArray, k: int, exactly: bool) -> LabelArray:
     """Set the k largest of each row, the first of equals."""
     K = delta.shape[1]
-    ascending = np.sort(delta, axis=1)
-    sizes = np.full(len(delta), min(k, K))
-    if not exactly:
-        sizes = np.minimum(sizes, (delta > 0).sum(axis=1))
     labeling = np.zeros(delta.shape, np.int8)
-    _independent.take_top(delta, ascending, sizes, 0, len(delta), labeling)
+
+    def take(rows: slice) -> None:
+        part = delta[rows]
+        sizes = np.full(len(part), min(k, K))
+        if not exactly:
+            sizes = np.minimum(sizes, (part > 0).sum(axis=1))
+        _independent.take_top(part, np.sort(part, axis=1), sizes, 0, len(part), labeling[rows])
+
+    over_slices(take, len(delta), at_most=rows_at_once(K))
     return labeling
 
 
