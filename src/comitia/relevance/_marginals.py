@@ -149,11 +149,15 @@ def _never_empty(p: Any, start: int, stop: int, q: Any, conditioned: Any) -> Non
     1 − Π (1 − c p_k) − c is concave, zero at c = 0 and not positive at c = 1: from there Newton's steps fall towards
     the root.
     """
+    positive = np.empty(p.shape[1])
     for i in range(start, stop):
-        total, largest = 0.0, 0.0
+        total, largest, count = 0.0, 0.0, 0
         for k in range(p.shape[1]):
-            total += p[i, k]
-            largest = max(largest, p[i, k])
+            if p[i, k] > 0.0:  # zeros add nothing, and trees have many
+                positive[count] = p[i, k]
+                count += 1
+                total += p[i, k]
+                largest = max(largest, p[i, k])
         if total < _LEAST_TOTAL:  # nothing is believed in: every label alone is as good as any other
             least = _LEAST_FACTOR / p.shape[1]
             some = -np.expm1(p.shape[1] * np.log1p(-least))
@@ -164,9 +168,9 @@ def _never_empty(p: Any, start: int, stop: int, q: Any, conditioned: Any) -> Non
         c = 1.0 if total > 1.0 else _LEAST_FACTOR / total
         while total > 1.0 and c > _LEAST_FACTOR and largest < 1.0:
             log_empty, slope = 0.0, 0.0
-            for k in range(p.shape[1]):
-                log_empty += np.log1p(-c * p[i, k])
-                slope += p[i, k] / (1.0 - c * p[i, k])
+            for k in range(count):
+                log_empty += np.log1p(-c * positive[k])
+                slope += positive[k] / (1.0 - c * positive[k])
             excess = -np.expm1(log_empty) - c
             step = excess / (slope * np.exp(log_empty) - 1.0)
             if not (excess < 0.0 and step > 1e-15 * c):
@@ -176,8 +180,8 @@ def _never_empty(p: Any, start: int, stop: int, q: Any, conditioned: Any) -> Non
         s = c
         if total <= 1.0 or c == _LEAST_FACTOR:
             log_empty = 0.0
-            for k in range(p.shape[1]):
-                log_empty += np.log1p(-c * p[i, k])
+            for k in range(count):
+                log_empty += np.log1p(-c * positive[k])
             s = -np.expm1(log_empty)
         for k in range(p.shape[1]):
             q[i, k] = c * p[i, k]
