@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 
+from comitia._arrays import check_count, check_form, check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._threads import over_slices
@@ -15,6 +18,132 @@ from comitia._threads import over_slices
 FloatArray = NDArray[np.float64]
 LabelArray = NDArray[np.int8]
 IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRows:
+    """The labels of m instances, listed: memory follows the labels that they have, not those that exist.
+
+    Row i has the labels ``labels[starts[i] : starts[i + 1]]``, ascending.  It is indexed by rows as an array is.
+
+    Parameters
+    ----------
+    starts : int64 array, shape (m + 1,)
+    labels : int32 array
+    n_labels : int
+        K.
+
+    Examples
+    --------
+    >>> rows = LabelRows.of(csr_array([[0, 1, 1], [0, 0, 0], [1, 0, 0]]), "y")
+    >>> rows.labels, rows[[2, 0]].toarray()
+    (array([1, 2, 0], dtype=int32), array([[1, 0, 0],
+           [0, 1, 1]], dtype=int8))
+    """
+
+    starts: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    n_labels: int
+
+    def __post_init__(self) -> None:
+        check_count("the number of labels", self.n_labels, least=1)
+        check_form("starts", self.starts, np.int64, (None,))
+        check_form("labels", self.labels, np.int32, (None,))
+        if not len(self.starts) or self.starts[0] != 0 or self.starts[-1] != len(self.labels):
+            raise ComitiaError(f"starts must ascend from 0 to {len(self.labels)}, the number of labels listed.")
+        first = np.zeros(len(self.labels) + 1, np.bool_)
+        if (np.diff(self.starts) < 0).any():
+            raise ComitiaError("starts must ascend.")
+        first[self.starts] = True
+        if self.labels.size and not (
+            self.labels.min() >= 0
+            and self.labels.max() < self.n_labels
+            and (first[1:-1] | (self.labels[1:] > self.labels[:-1])).all()
+        ):
+            raise ComitiaError(f"the labels of a row must ascend, from 0 to at most {self.n_labels - 1}.")
+
+    @classmethod
+    def of(cls, matrix: Any, name: str) -> LabelRows:
+        """Return a sparse matrix of 0/1, of any format, as lists, or say what is wrong with it."""
+        if len(matrix.shape) != 2 or matrix.shape[1] == 0:
+            raise ComitiaError(f"{name} must have shape (m, K) with K ≥ 1; got shape {matrix.shape}.")
+        rows = csr_array(matrix, copy=True)
+        check_sparse(name, rows)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        if rows.dtype.kind not in "fiub":
+            raise ComitiaError(f"{name} must hold 0 and 1 only; got an array of {rows.dtype}.")
+        if not (rows.data == 1).all():
+            raise ComitiaError(f"{name} must hold 0 and 1 only; got {rows.data[rows.data != 1][0]}.")
+        return cls._unchecked(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), int(rows.shape[1]))
+
+    @classmethod
+    def _unchecked(cls, starts: NDArray[np.int64], labels: NDArray[np.int32], n_labels: int) -> Self:
+        rows = object.__new__(cls)
+        rows.__dict__.update(starts=starts, labels=labels, n_labels=n_labels)
+        return rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), self.n_labels
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, rows: Any) -> LabelRows:
+        rows = np.arange(len(self))[rows]
+        lengths = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        at = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
+        return self._unchecked(starts, self.labels[at], self.n_labels)
+
+    def toarray(self) -> LabelArray:
+        """Return them as an array of 0/1, (m, K)."""
+        return np.asarray(self.csr(np.int8).toarray())
+
+    def csr(self, dtype: Any) -> csr_array:
+        """Return them as a CSR matrix of 0/1."""
+        return csr_array((np.ones(len(self.labels), dtype), self.labels, self.starts), shape=self.shape)
+
+    def among(self, labels: IntArray) -> LabelArray:
+        """Return an array of 0/1 with columns for these labels alone, ascending; the rows have no others."""
+        found = np.zeros((len(self), len(labels)), np.int8)
+        row = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        found[row, np.searchsorted(labels, self.labels)] = 1
+        return found
+
+
+Labels: TypeAlias = LabelArray | LabelRows
+"""A matrix of labels (m, K) as an array or, where it was given sparse, as lists: rows of both are taken alike."""
+
+Rows = TypeVar("Rows", LabelArray, LabelRows, Labels)
+
+
+def dense(labels: Labels) -> LabelArray:
+    """Return labels as an array of 0/1."""
+    return labels.toarray() if isinstance(labels, LabelRows) else labels
+
+
+def checked(labels: Any, name: str) -> Labels:
+    """Return labels that are given as an array, a sparse matrix or lists, the last two as lists."""
+    if isinstance(labels, LabelRows):
+        labels.__post_init__()  # it may come from a file, and compiled loops follow it
+        return labels
+    return LabelRows.of(labels, name) if issparse(labels) else check_labels(labels, name)
+
+
+def stacked(above: Labels, below: Labels) -> Labels:
+    """Return the rows of two matrices, one below the other: lists if one of them is lists."""
+    if isinstance(above, LabelRows) or isinstance(below, LabelRows):
+        first, second = listed(above), listed(below)
+        starts = np.concatenate([first.starts, second.starts[1:] + first.starts[-1]])
+        return LabelRows._unchecked(starts, np.concatenate([first.labels, second.labels]), first.n_labels)
+    return np.concatenate([above, below])
+
+
+def listed(labels: Labels) -> LabelRows:
+    """Return labels as lists."""
+    return labels if isinstance(labels, LabelRows) else LabelRows.of(csr_array(labels), "labels")
 
 
 def check_labels(labels: ArrayLike, name: str) -> LabelArray:
@@ -61,10 +190,13 @@ def unpack(words: NDArray[np.uint64], n_labels: int) -> LabelArray:
     return bits.view(np.int8)
 
 
-def distinct_rows(labels: LabelArray) -> tuple[LabelArray, NDArray[np.int32]]:
+def distinct_rows(labels: Rows) -> tuple[Rows, NDArray[np.int32]]:
     """Return the distinct labelings, in the order in which they first occur, and the place of each row among them."""
     place = np.empty(len(labels), np.int32)
-    first = index_patterns(pack(labels), place)
+    if isinstance(labels, LabelRows):
+        first = index_lists(labels.starts, labels.labels.astype(np.uint64), place)
+    else:
+        first = index_patterns(pack(labels), place)
     return labels[first], place
 
 
@@ -95,14 +227,21 @@ def pack_rows(labels: Any, words: Any) -> bool:
     return binary
 
 
-@njit(cache=True, nogil=True)
-def index_patterns(words: Any, place: Any) -> Any:
-    """Number the distinct rows of ``words`` (m, W) in the order of their first occurrence.
+def index_patterns(words: NDArray[np.uint64], place: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Number the distinct rows of ``words`` (m, W): see :func:`index_lists`."""
+    m, W = words.shape
+    found: NDArray[np.int64] = index_lists(np.arange(m + 1) * W, np.ascontiguousarray(words).reshape(-1), place)
+    return found
 
-    ``place[r]`` becomes the number of row r; the rows where each number first occurs are returned.  Open addressing
+
+@njit(cache=True, nogil=True)
+def index_lists(starts: Any, words: Any, place: Any) -> Any:
+    """Number the distinct lists ``words[starts[r] : starts[r + 1]]`` in the order of their first occurrence.
+
+    ``place[r]`` becomes the number of list r; the lists where each number first occurs are returned.  Open addressing
     with linear probing; the numbering does not depend on the hash.
     """
-    m, W = words.shape
+    m = len(starts) - 1
     bits = 4
     while (1 << bits) < 2 * m:
         bits += 1
@@ -112,8 +251,8 @@ def index_patterns(words: Any, place: Any) -> Any:
     found = 0
     for r in range(m):
         h = np.uint64(0)
-        for w in range(W):
-            h = (h ^ words[r, w]) * np.uint64(0x9E3779B97F4A7C15)
+        for w in range(starts[r], starts[r + 1]):
+            h = (h ^ words[w]) * np.uint64(0x9E3779B97F4A7C15)
             h ^= h >> np.uint64(29)
         slot = np.int64(h >> np.uint64(64 - bits)) & mask
         while True:
@@ -124,11 +263,13 @@ def index_patterns(words: Any, place: Any) -> Any:
                 place[r] = found
                 found += 1
                 break
-            same = True
-            for w in range(W):
-                if words[first[number], w] != words[r, w]:
-                    same = False
-                    break
+            other = starts[first[number]]
+            same = starts[first[number] + 1] - other == starts[r + 1] - starts[r]
+            if same:
+                for w in range(starts[r + 1] - starts[r]):
+                    if words[other + w] != words[starts[r] + w]:
+                        same = False
+                        break
             if same:
                 place[r] = number
                 break

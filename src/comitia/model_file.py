@@ -374,7 +374,7 @@ def _try(model: Model) -> None:
         X = pd.DataFrame(X, columns=names).assign(**missing)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names that there were none of
-        finite = np.isfinite(ensemble.predict_proba(X)).all() and len(ensemble.predict(X)) == 1
+        finite = np.isfinite(ensemble.predict_proba(X).sum()) and ensemble.predict(X).shape[0] == 1
     if not finite:
         raise ModelFileError("its probabilities are no numbers")
 

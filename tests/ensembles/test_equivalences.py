@@ -147,7 +147,7 @@ def test_results_do_not_depend_on_jobs_backends_or_chunks(ensemble, monkeypatch)
             other = clone(ensemble).set_params(n_jobs=2).fit(X, Y)
         np.testing.assert_array_equal(other.predict_proba(NEW), expected.predict_proba(NEW))
     for beliefs in (1, 35 * 9):
-        monkeypatch.setattr(comitia.ensembles._base, "BELIEFS_AT_ONCE", beliefs)
+        monkeypatch.setattr(comitia.ensembles._asking, "BELIEFS_AT_ONCE", beliefs)
         for settings in ({"loss": "f1", "aggregation": "ptc-mbr"}, {"loss": "subset01"}, {"loss": "jaccard"}):
             parts = (
                 expected.set_params(**settings).predict(NEW),
@@ -156,7 +156,7 @@ def test_results_do_not_depend_on_jobs_backends_or_chunks(ensemble, monkeypatch)
             )
             monkeypatch.undo()
             whole = expected.predict(NEW), expected.predict_proba(NEW), expected.expected_loss(NEW)
-            monkeypatch.setattr(comitia.ensembles._base, "BELIEFS_AT_ONCE", beliefs)
+            monkeypatch.setattr(comitia.ensembles._asking, "BELIEFS_AT_ONCE", beliefs)
             for part, all_ in zip(parts, whole, strict=True):
                 np.testing.assert_array_equal(part, all_)
 
@@ -189,7 +189,7 @@ def test_sparse_features_and_labels_are_taken_as_dense_ones(make):
         dense = clone(ensemble).fit(X, Y)
         sparse = clone(ensemble).fit(make(X), make(Y))
         if isinstance(ensemble, EMODTClassifier):  # others scale without centring, or break ties of distances
-            np.testing.assert_allclose(sparse.predict_proba(make(NEW)), dense.predict_proba(NEW))
+            np.testing.assert_allclose(sparse.predict_proba(make(NEW)).toarray(), dense.predict_proba(NEW))
         assert sparse.predict(make(NEW)).shape == TRUTH.shape
 
 

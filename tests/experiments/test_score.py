@@ -50,7 +50,7 @@ def test_the_chunk_changes_no_bit(ensemble, held_out, monkeypatch):
     scored = []
     for instances in (10_000, 20, 7):
         size = instances * 15 * held_out[1].shape[1]
-        monkeypatch.setattr(comitia.ensembles._base, "BELIEFS_AT_ONCE", size)
+        monkeypatch.setattr(comitia.ensembles._asking, "BELIEFS_AT_ONCE", size)
         scored.append(losses_of(ensemble, *held_out, losses=["f1"], aggregations=[*AGGREGATIONS, "oob"], sizes=[2, 15]))
     assert scored[0] == scored[1] == scored[2]
 
@@ -108,7 +108,7 @@ def test_values_are_mean_losses_from_zero_to_one(ensemble, held_out):
 def test_a_measure_is_taken_of_all_answers_together(joint, monkeypatch):
     forest = ENSEMBLES["emodt"](15, oob_score=True, aggregation="oob", random_state=0).fit(joint.X[:100], joint.Y[:100])
     X, Y = joint.X[100:], joint.Y[100:]
-    monkeypatch.setattr(comitia.ensembles._base, "BELIEFS_AT_ONCE", 200)  # several chunks
+    monkeypatch.setattr(comitia.ensembles._asking, "BELIEFS_AT_ONCE", 200)  # several chunks
     ways = (*AGGREGATIONS, "oob")
     found = losses_of(forest, X, Y, losses=["macro-f1", "f1"], aggregations=ways, pools=["mean", "median"])
     measured = {way: value for way, value in found.items() if way.loss == "macro-f1"}

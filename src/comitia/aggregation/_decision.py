@@ -79,6 +79,18 @@ class Decision:
         """Whether members have to give joint distributions: where those are used, and no reading makes them."""
         return self.over.joint and not self.reading.joint
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether labels that have probability zero for every member change nothing, so that they can be left out.
+
+        A belief without any label may be read otherwise: see :meth:`comitia.relevance.Reading.never_empty`.
+        """
+        if isinstance(self.over, Votes):
+            made = self.over.loss.keeps_zeros
+        else:
+            made = self.over.pool.keeps_zeros and self.over.calibration is None
+        return made and self.loss.keeps_zeros and self.reading.keeps_zeros
+
     def calibrated(self, calibration: Calibration | None, pool: Pool) -> Decision:
         """Return the decision over calibrated marginals, where it is over marginals that this pool makes.
 

@@ -302,7 +302,8 @@ def _table(model: Model, found: Any, partial: bool, one_column: bool) -> Any:
 def _answered(model: Model, inputs: Any, proba: bool, doubt: dict[str, Any]) -> Any:
     if doubt:
         return model.ensemble.predict_partial(inputs, **doubt)
-    return model.ensemble.predict_proba(inputs) if proba else model.ensemble.predict(inputs)
+    ensemble = model.ensemble.set_params(sparse_output=False)
+    return ensemble.predict_proba(inputs) if proba else ensemble.predict(inputs)
 
 
 def _decide_otherwise(model: Model, loss: str | None, aggregation: str | None) -> None:

@@ -7,11 +7,20 @@ from typing import Any, ClassVar
 from joblib import Parallel, delayed
 from sklearn.utils import get_tags
 
+from comitia._labels import dense
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import Crew, MemberList
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
+from comitia.ensembles._parameters import (
+    CalibrationLike,
+    HowLike,
+    PoolLike,
+    ReadingLike,
+    SparseOutput,
+    TargetLike,
+    documented,
+)
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.losses import Constraints
 
@@ -59,6 +68,7 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         reading: ReadingLike = "auto",
         calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
+        sparse_output: SparseOutput = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -75,6 +85,7 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
             reading=reading,
             calibration=calibration,
             constraints=constraints,
+            sparse_output=sparse_output,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,
@@ -92,7 +103,7 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         seeds = member_integers(self._entropy, members)
         fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(AnyMultilabel.fitted)(self.estimator, data.X, data.Y, data.sample(m), int(seed))
+            delayed(AnyMultilabel.fitted)(self.estimator, data.X, dense(data.Y), data.sample(m), int(seed))
             for m, seed in enumerate(seeds)
         )
         return MemberList(tuple(fitted))

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
-from comitia._jobs import limited_to, local_threads
-from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._jobs import limited_to
+from comitia._labels import FloatArray, IntArray, LabelArray, LabelRows, listed
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
-from comitia.ensembles._crews import Asked
-from comitia.ensembles._features import number_of_rows
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike
+from comitia.ensembles._asking import Asking, Part, joined
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, SparseOutput, TargetLike
 from comitia.ensembles._size import Size as Size
 from comitia.ensembles._targets import Form, Targets, check_targets, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Abstaining, Constraints, Hamming, Loss, cost_for_rate, get_loss, rank_by
 from comitia.losses._topk import Order
 from comitia.measures import Measure, RecallAtLeast, get_target
-from comitia.relevance import Calibration, LabelSets, Marginals, Observed, Pool, Relevance, get_pool, mixture
+from comitia.relevance import Calibration, Marginals, Observed, Pool, Relevance, get_pool, mixture
 from comitia.relevance._calibration import check_kind
 from comitia.relevance._readings import Reading, get_reading
 
-# Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
-BELIEFS_AT_ONCE = 1 << 23
 
-
-class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
+class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
     """Base of all ensembles.
 
     ``loss``, ``aggregation``, ``pool``, ``reading``, ``calibration`` and ``constraints`` may change after ``fit``.
@@ -62,9 +56,7 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
     reading: ReadingLike
     calibration: CalibrationLike | None
     constraints: Constraints | None
-    members_: Any
-    label_names_: NDArray[Any]
-    observed_: Observed
+    sparse_output: SparseOutput
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the members.
@@ -80,15 +72,20 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         self._check_decision()
         targets = check_targets(y, type(self).__name__)
         self._limits(targets.names)
+        self._gives_sparse(targets.form)
         with limited_to(getattr(self, "n_jobs", None)):
-            self._fit(X, targets, sample_weight)
+            self._fit(X, targets if self._takes_lists else targets.as_array(), sample_weight)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labeling of the smallest expected loss, (n, K) of 0/1; or (n,) classes of a binary target."""
+    def predict(self, X: Any) -> Any:
+        """Return the labeling of the smallest expected loss, (n, K) of 0/1; or (n,) classes of a binary target.
+
+        It is a CSR matrix where the targets were sparse, unless ``sparse_output`` says otherwise.
+        """
         check_is_fitted(self, "members_")
         decision = self.decision()
-        return self._form.labels(self._gathered(X, lambda beliefs: beliefs.decide(decision)))
+        sparse = self._gives_sparse(self._form)
+        return self._form.labels(self._labelings(X, lambda beliefs: beliefs.decide(decision), decision, sparse))
 
     def predict_partial(
         self, X: Any, *, cost: float | None = None, rate: float | None = None, guarantee: float | None = None
@@ -147,10 +144,14 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         belief = self._pooled_belief()
         return self._gathered(X, lambda beliefs: rank_by(beliefs.distribution(belief), measure))
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the pooled marginals, calibrated, (n, K); or one column a class of a binary target."""
-        decision = self._belief(get_pool(self.pool), calibration=self.calibration_)
-        p = self._gathered(X, lambda beliefs: beliefs.distribution(decision).marginals())
+    def predict_proba(self, X: Any) -> Any:
+        """Return the pooled marginals, calibrated, (n, K); or one column a class of a binary target.
+
+        They are a CSR matrix where predictions are.
+        """
+        belief = self._belief(get_pool(self.pool), calibration=self.calibration_)
+        sparse = self._gives_sparse(self._form)
+        p = self._labelings(X, lambda beliefs: beliefs.distribution(belief).marginals(), belief, sparse)
         return self._form.probabilities(p)
 
     def predict_members(self, X: Any, joint: bool = False) -> Iterator[Relevance]:
@@ -186,13 +187,18 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
             X, lambda beliefs: loss.risk(beliefs.distribution(belief), beliefs.decide(decision)), once=False
         )
 
-    def staged_predict(self, X: Any, sizes: Sequence[int]) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: Any, sizes: Sequence[int]) -> Iterator[Any]:
         """Yield the prediction of the first m members for each m in ``sizes``, ascending, without refitting."""
         check_is_fitted(self, "members_")
-        decision = self.decision()
-        stages = self._gathered(X, lambda beliefs: np.stack(list(beliefs.stages(decision, sizes)), axis=1), once=False)
-        for stage in np.moveaxis(stages, 1, 0):
-            yield self._form.labels(stage)
+        decision, sparse, K = self.decision(), self._gives_sparse(self._form), len(self.label_names_)
+
+        def staged(part: Part) -> list[Any]:
+            return [part.in_full(stage, K, sparse) for stage in part.beliefs.stages(decision, sizes)]
+
+        with limited_to(getattr(self, "n_jobs", None)):
+            parts = self._over_parts(staged, self._features(X), [decision])
+        for stage in zip(*parts, strict=True):
+            yield self._form.labels(joined(stage, sparse))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return one minus the mean loss of the predictions: accuracy for Hamming loss, F1 for ``"f1"``, and so on.
@@ -202,6 +208,8 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "members_")
         known = self._form.classes, self.label_names_, type(self).__name__
         truth, predicted = encode(y, *known), encode(self.predict(X), *known)
+        if isinstance(truth, LabelRows) != isinstance(predicted, LabelRows):
+            truth, predicted = listed(truth), listed(predicted)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         target = get_target(self.loss)
         if isinstance(target, Measure):
@@ -250,17 +258,22 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         check_kind(self.calibration)
         self._decision(loss, *self._named_way(loss), None)
 
+    # Whether members learn from lists of labels; others need an array of all of them.
+    _takes_lists: ClassVar[bool] = False
+
+    def _gives_sparse(self, form: Form) -> bool:
+        """Whether predictions are CSR matrices, for targets of this form."""
+        if not isinstance(self.sparse_output, bool) and self.sparse_output != "auto":
+            raise ComitiaError(f"sparse_output must be 'auto', True or False; got {self.sparse_output!r}.")
+        return form.classes is None and (form.sparse if self.sparse_output == "auto" else self.sparse_output)
+
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
         """The types of ours that a fitted ensemble may hold: its model files are made of nothing else."""
-        return (Form, Observed)
+        return (Form, Observed, LabelRows)
 
     @abstractmethod
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None: ...
-
-    @abstractmethod
-    def _features(self, X: Any) -> Any:
-        """Check new instances and bring them to the form that the members know."""
 
     def _target(self, loss: TargetLike) -> Loss:
         """Return the loss to minimise for a loss, or for a measure of a whole set."""
@@ -313,44 +326,11 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         read = get_reading("independent") if reading is None else reading
         return Decision(get_loss("hamming"), Pooled(pool, calibration), read)
 
-    def _weights(self) -> FloatArray | None:
-        """Weights of the members in a decision."""
-        return None
-
     def _remember(self, targets: Targets, weight: FloatArray | None = None) -> None:
         self.label_names_ = targets.names
         self._form = targets.form
         self.observed_ = Observed.of(targets.Y, weight)
         self.classes_ = np.arange(len(targets.names)) if targets.classes is None else targets.classes
-
-    def _gathered(self, X: Any, decide: Callable[[Beliefs], NDArray[Any]], once: bool = True) -> NDArray[Any]:
-        with limited_to(getattr(self, "n_jobs", None)):
-            parts = [decide(beliefs) for beliefs in self._asked(self._features(X), once=once)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def _asked(
-        self,
-        features: Any,
-        rows: IntArray | None = None,
-        weights: FloatArray | None = None,
-        observed: Observed | None = None,
-        once: bool = False,
-    ) -> Iterator[Beliefs]:
-        """Yield the members' beliefs about all instances, or these rows, a chunk at a time.
-
-        Memory follows the chunk and not the input.  ``weights`` (M, rows) weigh the members for each instance; by
-        default they have the ensemble's.  ``observed`` is what is known for these rows.
-        """
-        n = number_of_rows(features) if rows is None else len(rows)
-        known = self.observed_ if observed is None else observed
-        size = self._chunk()
-        for start in range(0, max(n, 1), size):
-            if rows is None:
-                part = features[start : start + size] if n > size else features
-            else:
-                part = _safe_indexing(features, rows[start : start + size])
-            mass = self._weights() if weights is None else weights[:, start : start + size]
-            yield Beliefs(partial(self._believed, part, known.take(slice(start, start + size))), mass, once)
 
     @staticmethod
     def _work(size: Size) -> float:
@@ -359,26 +339,6 @@ class MultilabelEnsemble(ClassifierMixin, BaseEstimator):
         The factors of the ensembles were measured on the datasets of the paper; they only need to be about right.
         """
         return size.members * size.n * size.labels * size.values
-
-    def _chunk(self) -> int:
-        """How many instances fit in memory together: more where many threads want some to do."""
-        beliefs = BELIEFS_AT_ONCE * max(1, local_threads(getattr(self, "n_jobs", None)) // 4)
-        return max(1, beliefs // (len(self.members_) * self._values_per_belief()))
-
-    def _values_per_belief(self) -> int:
-        """How many numbers a member's belief about an instance has."""
-        return len(self.label_names_)
-
-    def _believed(self, features: Any, observed: Observed, joint: bool) -> Any:
-        """What each member believes about these instances; nobody has to be asked about none."""
-        if number_of_rows(features):
-            return self.members_.relevances(features, Asked(joint, observed, getattr(self, "n_jobs", None)))
-        none: Relevance = (
-            LabelSets(self.observed_.table, np.empty((0, len(self.observed_.table))), observed=self.observed_)
-            if joint
-            else Marginals(np.empty((0, len(self.label_names_))), self.observed_)
-        )
-        return [none] * len(self.members_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

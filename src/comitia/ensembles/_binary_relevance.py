@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from joblib import Parallel, delayed
 
+from comitia._labels import dense
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import Crew, LogisticCrew, MemberList
@@ -80,7 +81,7 @@ class EBRClassifier(BaseLearnerEnsemble):
         centre, scale = fast.centre_and_scale(data.X, data.weight)
         fit = fit_logistic(
             scaled(data.X, centre, scale),
-            data.Y,
+            dense(data.Y),
             sample_weight=data.draws,
             C=fast.C,
             fit_intercept=fast.fit_intercept,
@@ -97,7 +98,7 @@ class EBRClassifier(BaseLearnerEnsemble):
     def _fit_by_scikit_learn(self, data: TrainingSet, members: range) -> Crew:
         seeds = member_integers(self._entropy, members)
         fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(BinaryRelevance.fitted)(self.estimator, data.X, data.Y, data.sample(m), int(seed))
+            delayed(BinaryRelevance.fitted)(self.estimator, data.X, dense(data.Y), data.sample(m), int(seed))
             for m, seed in enumerate(seeds)
         )
         return MemberList(tuple(fitted))

@@ -8,11 +8,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from comitia._labels import FloatArray
+from comitia._labels import FloatArray, dense
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import BoostedCrew, Crew
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
+from comitia.ensembles._parameters import (
+    CalibrationLike,
+    HowLike,
+    PoolLike,
+    ReadingLike,
+    SparseOutput,
+    TargetLike,
+    documented,
+)
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.learners._boosting import boost_trees
 from comitia.losses import Constraints
@@ -105,6 +113,7 @@ class EMOBTClassifier(BootstrapEnsemble):
         reading: ReadingLike = "auto",
         calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
+        sparse_output: SparseOutput = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -121,6 +130,7 @@ class EMOBTClassifier(BootstrapEnsemble):
             reading=reading,
             calibration=calibration,
             constraints=constraints,
+            sparse_output=sparse_output,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,
@@ -165,7 +175,7 @@ class EMOBTClassifier(BootstrapEnsemble):
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         models = boost_trees(
             data.X,
-            data.Y,
+            dense(data.Y),
             member_integers(self._entropy, members),
             sample_weight=self._counts(data, len(members)),
             unseen_weight=data.weight,

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
-from comitia._labels import FloatArray, LabelArray
+from comitia._labels import FloatArray, Labels
 from comitia._threads import over_parts
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
@@ -26,7 +26,7 @@ from comitia.ensembles._features import as_texts, is_frame, with_names
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._logistic import FastLogistic, Scaling, check_learner
 from comitia.ensembles._out_of_bag import OutOfBag
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike
+from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, SparseOutput, TargetLike
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.learners._device import check_device
@@ -49,6 +49,7 @@ class BootstrapEnsemble(JudgedEnsemble):
         reading: ReadingLike = "auto",
         calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
+        sparse_output: SparseOutput = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -64,6 +65,7 @@ class BootstrapEnsemble(JudgedEnsemble):
         self.reading = reading
         self.calibration = calibration
         self.constraints = constraints
+        self.sparse_output = sparse_output
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
@@ -130,7 +132,7 @@ class BootstrapEnsemble(JudgedEnsemble):
         return done
 
     def _draw(
-        self, X: Any, Y: LabelArray, weight: FloatArray, unweighted: bool, members: range
+        self, X: Any, Y: Labels, weight: FloatArray, unweighted: bool, members: range
     ) -> tuple[Instances, FloatArray | None]:
         if self.bootstrap or self.max_samples is not None:
             instances = Instances.of(X, Y, weight)
@@ -241,6 +243,7 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         reading: ReadingLike = "auto",
         calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
+        sparse_output: SparseOutput = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -258,6 +261,7 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
             reading=reading,
             calibration=calibration,
             constraints=constraints,
+            sparse_output=sparse_output,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,

@@ -9,12 +9,21 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
+from comitia._labels import dense
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import ChainCrew, Crew, MemberList
 from comitia.ensembles._foreign import Chain
 from comitia.ensembles._logistic import Scaling, scaled
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
+from comitia.ensembles._parameters import (
+    CalibrationLike,
+    HowLike,
+    PoolLike,
+    ReadingLike,
+    SparseOutput,
+    TargetLike,
+    documented,
+)
 from comitia.ensembles._samples import TrainingSet, member_integers, member_seed
 from comitia.learners._chains import fit_chains
 from comitia.losses import Constraints
@@ -95,6 +104,7 @@ class ECCClassifier(BaseLearnerEnsemble):
         reading: ReadingLike = "auto",
         calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
+        sparse_output: SparseOutput = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -115,6 +125,7 @@ class ECCClassifier(BaseLearnerEnsemble):
             reading=reading,
             calibration=calibration,
             constraints=constraints,
+            sparse_output=sparse_output,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,
@@ -159,7 +170,7 @@ class ECCClassifier(BaseLearnerEnsemble):
             seeds = member_integers(self._entropy, members)
             fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
                 delayed(Chain.fitted)(
-                    self.estimator, data.X, data.Y, data.sample(m), int(seed), orders[m], self.chain_method
+                    self.estimator, data.X, dense(data.Y), data.sample(m), int(seed), orders[m], self.chain_method
                 )
                 for m, seed in enumerate(seeds)
             )
@@ -167,7 +178,7 @@ class ECCClassifier(BaseLearnerEnsemble):
         centre, scale = fast.centre_and_scale(data.X, data.weight)
         fit = fit_chains(
             scaled(data.X, centre, scale),
-            data.Y,
+            dense(data.Y),
             orders,
             sample_weight=data.draws,
             C=fast.C,

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelArray, LabelRows, Labels
 from comitia.ensembles._samples import Instances, TrainingSet, draw, member_seed
 
 AUTO = "auto"
@@ -62,11 +62,10 @@ class Trial:
         rng = np.random.default_rng(member_seed(entropy, 0, _PURPOSE))
         rows = np.sort(rng.permutation(n)[:_MOST_ROWS])
         Y, weight = data.Y[rows], data.weight[rows]
-        labels = np.flatnonzero(np.ptp(Y, axis=0))
-        labels = np.sort(rng.permutation(labels)[:_MOST_LABELS])
+        labels = np.sort(rng.permutation(_varying(Y))[:_MOST_LABELS])
         some = Instances(rows, weight, rows)
         draws = [draw(some, member_seed(entropy, m, _PURPOSE), True, None) for m in range(members)]
-        trial = cls(rows, labels, Y[:, labels], weight, np.stack(draws, axis=1))
+        trial = cls(rows, labels, _columns(Y, labels), weight, np.stack(draws, axis=1))
         return trial if len(labels) and trial._pairs.any() else None
 
     @cached_property
@@ -94,6 +93,18 @@ class Trial:
     def _pairs(self) -> IntArray:
         count = self.unseen.sum(axis=0)
         return np.asarray(count * (count - 1))
+
+
+def _varying(Y: Labels) -> IntArray:
+    """Return the labels that some instances have and others have not."""
+    if isinstance(Y, LabelRows):
+        count = np.bincount(Y.labels, minlength=Y.n_labels)
+        return np.flatnonzero((count > 0) & (count < len(Y)))
+    return np.flatnonzero(np.ptp(Y, axis=0))
+
+
+def _columns(Y: Labels, labels: IntArray) -> LabelArray:
+    return np.asarray(Y.csr(np.int8)[:, labels].toarray()) if isinstance(Y, LabelRows) else Y[:, labels]
 
 
 def better(candidate: FloatArray, usual: FloatArray) -> bool:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray
+from comitia._labels import FloatArray, dense
 from comitia.ensembles._chosen import AUTO, Trial
 from comitia.ensembles._logistic import FastLogistic, Scaling, scaled
 from comitia.ensembles._samples import TrainingSet
@@ -43,7 +43,7 @@ def choose_logistic(
     given = FastLogistic(C=usual.C if C == AUTO else C, scaling=usual.scaling if scaling == AUTO else scaling)
     if AUTO not in (C, scaling) or (trial := Trial.of(data, entropy, _MEMBERS)) is None:
         return given
-    X, Y = _safe_indexing(data.X, trial.rows), data.Y[trial.rows][:, trial.labels]
+    X, Y = _safe_indexing(data.X, trial.rows), dense(data.Y[trial.rows])[:, trial.labels]
     best: dict[Scaling, tuple[float, float]] = {}
     paths = {}
     for kind, (centre, shares) in _scalings(data, scaling).items():

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelArray, dense
 from comitia.aggregation import Beliefs, Decision, Pooled
 from comitia.ensembles._bagging import MultilabelBaggingClassifier
 from comitia.ensembles._base import MultilabelEnsemble, Size
@@ -29,7 +29,15 @@ from comitia.ensembles._crews import Asked
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
+from comitia.ensembles._parameters import (
+    CalibrationLike,
+    HowLike,
+    PoolLike,
+    ReadingLike,
+    SparseOutput,
+    TargetLike,
+    documented,
+)
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.ensembles._trees import EMODTClassifier
 from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
@@ -119,6 +127,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         reading: ReadingLike = "auto",
         calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
+        sparse_output: SparseOutput = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -130,6 +139,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         self.reading = reading
         self.calibration = calibration
         self.constraints = constraints
+        self.sparse_output = sparse_output
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -169,8 +179,8 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         n = check_lengths(X, targets)
         if n < 2:
             raise ComitiaError(f"a committee needs instances that some members have not seen; got n_samples={n}.")
-        weight = check_weights(sample_weight, n)
-        named = self._named(X, targets.Y)
+        weight, Y = check_weights(sample_weight, n), dense(targets.Y)
+        named = self._named(X, Y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fitted = []
         with warnings.catch_warnings():
@@ -180,15 +190,15 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 if self.verbose:
                     print(f"fitting {name} ...", flush=True)
                 given = None if sample_weight is None else weight
-                fitted.append(self._prepared(ensemble, seed).fit(X, targets.Y, sample_weight=given))
+                fitted.append(self._prepared(ensemble, seed).fit(X, Y, sample_weight=given))
             self._remember(targets, weight)
             self.members_ = EnsembleCrew(tuple(fitted))
             # What ensembles believe together is asked for twice: for their weights, and for the decisions.
             self._heard: dict[Any, list[Relevance]] = {}
-            self._weigh([name for name, _ in named], X, targets.Y, weight)
+            self._weigh([name for name, _ in named], X, Y, weight)
             if hasattr(self, "_oob"):
                 del self._oob
-            self._oob = OutOfBag.of(self, X, targets.Y, weight, self.oob_mask_)
+            self._oob = OutOfBag.of(self, X, Y, weight, self.oob_mask_)
             del self._heard
 
     def _prepared(self, ensemble: Any, seed: int) -> Any:

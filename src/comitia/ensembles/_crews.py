@@ -9,11 +9,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows
+from comitia._labels import FloatArray, IntArray, LabelRows, Labels, checked, dense, distinct_rows, listed
 from comitia.ensembles._logistic import scaled
 from comitia.learners._boosting import BoostedTrees, common_rounds, predict_boosted
 from comitia.learners._chain_joint import chain_joint
@@ -195,7 +195,7 @@ class ChainCrew:
         for weights in chain_joint(
             self.fit,
             X,
-            known.table,
+            known.array,
             known.counts,
             own=known.own,
             own_weight=known.own_weight,
@@ -203,7 +203,7 @@ class ChainCrew:
             missing=_MISSING / known.counts.max(),
             n_jobs=asked.n_jobs,
         ):
-            yield LabelSets.unchecked(table=known.table, weights=weights, total=1.0, observed=known, flat=True)
+            yield LabelSets.unchecked(table=known.array, weights=weights, total=1.0, observed=known, flat=True)
 
     def joined(self, other: ChainCrew) -> ChainCrew:
         both = {
@@ -221,15 +221,19 @@ class TreeCrew:
     """
 
     trees: tuple[MultiObjectiveTree, ...]
-    table: LabelArray
+    table: Labels
     _leaves: dict[bool, list[tuple[Relevance, Memory]]] = field(default_factory=dict, init=False, repr=False)
+    _stacked: dict[bool, csr_array] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Raise ComitiaError unless the trees know the same features, labels and labelsets."""
         if not self.trees or not all(isinstance(tree, MultiObjectiveTree) for tree in self.trees):
             raise ComitiaError("trees must hold at least one MultiObjectiveTree.")
-        check_form("table", self.table, np.int8, (None, self.n_labels))
-        if len(distinct_rows(check_labels(self.table, "table"))[0]) < len(self.table):
+        if isinstance(self.table, np.ndarray):
+            check_form("table", self.table, np.int8, (None, self.n_labels))
+        if checked(self.table, "table").shape[1] != self.n_labels:
+            raise ComitiaError(f"table must have {self.n_labels} labels, as the trees; got {self.table.shape[1]}.")
+        if len(distinct_rows(self.table)[0]) < len(self.table):
             raise ComitiaError("table must hold each labelset once; some rows are equal.")
         for tree in self.trees:
             if (tree.n_features, tree.n_labels) != (self.trees[0].n_features, self.n_labels):
@@ -255,23 +259,49 @@ class TreeCrew:
     def leaves(self, asked: Asked) -> list[tuple[Relevance, Memory]]:
         """Return the beliefs of each tree's leaves, with what losses have decided for them of late."""
         if asked.joint not in self._leaves:
-            read = self._joint if asked.joint else self._marginal
-            self._leaves[asked.joint] = [(read(tree, asked.observed.in_general()), Memory()) for tree in self.trees]
+            table, known = dense(self.table) if asked.joint else None, asked.observed.in_general()
+            self._leaves[asked.joint] = [
+                (
+                    LeafMarginals(held, known)
+                    if table is None
+                    else LabelSets.unchecked(table=table, weights=held, total=1.0, observed=known),
+                    Memory(),
+                )
+                for held in self._proportions(asked.joint)
+            ]
         return self._leaves[asked.joint]
 
-    def _marginal(self, tree: MultiObjectiveTree, observed: Observed) -> Relevance:
-        return LeafMarginals(tree.leaf_marginals(), observed)
+    def _proportions(self, joint: bool) -> list[csr_array]:
+        """Return the proportions of labels, or labelsets, in each tree's leaves, (leaves, labels or labelsets)."""
+        if not joint:
+            return [tree.leaf_marginals() for tree in self.trees]
+        return [_wider(tree.leaf_labelsets(), len(self.table)) for tree in self.trees]
 
-    def _joint(self, tree: MultiObjectiveTree, observed: Observed) -> Relevance:
-        counted = tree.leaf_labelsets()
-        weights = csr_array((counted.data, counted.indices, counted.indptr), shape=(tree.n_leaves, len(self.table)))
-        return LabelSets.unchecked(table=self.table, weights=weights, total=1.0, observed=observed)
+    def stacked(self, joint: bool) -> csr_array:
+        """Return the same of all trees, the leaves of one below those of the other; found once."""
+        if joint not in self._stacked:
+            self._stacked[joint] = csr_array(vstack(self._proportions(joint), format="csr"))
+        return self._stacked[joint]
+
+    @property
+    def first_leaves(self) -> IntArray:
+        """Where the leaves of each tree begin there, (M,)."""
+        return np.cumsum([0] + [tree.n_leaves for tree in self.trees])[:-1]
+
+    @cached_property
+    def lists(self) -> LabelRows:
+        """The table as lists."""
+        return listed(self.table)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"trees": self.trees, "table": self.table}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _leaves={})
+        self.__dict__.update(state, _leaves={}, _stacked={})
+
+
+def _wider(matrix: csr_array, width: int) -> csr_array:
+    return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
 
 @dataclass(frozen=True)

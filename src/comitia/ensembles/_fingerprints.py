@@ -9,19 +9,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from comitia._compiled import njit
-from comitia._labels import IntArray, LabelArray, pack
+from comitia._labels import IntArray, LabelRows, Labels, pack
 from comitia.ensembles._features import is_frame, nominal_columns
 
 
-def fingerprints(X: Any, Y: LabelArray) -> NDArray[np.uint64] | None:
+def fingerprints(X: Any, Y: Labels) -> NDArray[np.uint64] | None:
     """Return 128 bits for each instance that tell features and labels apart; None if X holds no numbers.
 
-    They are sums over the entries that are not zero, so that dense and sparse features have the same.
+    They are sums over the entries that are not zero, so that dense and sparse features, and labels, have the same.
     """
     X = _numbers(X)
-    labels = pack(Y)
     prints = np.zeros((len(Y), 2), np.uint64)
-    _add_dense(labels, -1, -1, prints)
+    if isinstance(Y, LabelRows):
+        _add_lists(Y.starts, Y.labels, prints)
+    else:
+        _add_dense(pack(Y), -1, -1, prints)
     if issparse(X):
         rows = csr_array(X, dtype=np.float64)
         _add_sparse(rows.indptr, rows.indices, rows.data.view(np.uint64), prints)
@@ -32,10 +34,10 @@ def fingerprints(X: Any, Y: LabelArray) -> NDArray[np.uint64] | None:
     return prints
 
 
-def alike(X: Any, Y: LabelArray, some: IntArray, others: IntArray) -> NDArray[np.bool_]:
+def alike(X: Any, Y: Labels, some: IntArray, others: IntArray) -> NDArray[np.bool_]:
     """Return whether each of some instances has the features and labels of another; a missing value is like one."""
     X = _numbers(X)
-    same = (Y[some] == Y[others]).all(axis=1)
+    same = _same_labels(Y, some, others)
     if issparse(X):
         rows = csr_array(X)
         difference = (rows[some] != rows[others]).sum(axis=1)
@@ -43,6 +45,13 @@ def alike(X: Any, Y: LabelArray, some: IntArray, others: IntArray) -> NDArray[np
         return np.asarray(same & (difference == missing[some].multiply(missing[others]).sum(axis=1)))
     equal = (X[some] == X[others]) | (np.isnan(X[some]) & np.isnan(X[others]))
     return np.asarray(same & equal.all(axis=1))
+
+
+def _same_labels(Y: Labels, some: IntArray, others: IntArray) -> NDArray[np.bool_]:
+    if isinstance(Y, LabelRows):
+        one, other = Y[some].csr(np.int8), Y[others].csr(np.int8)
+        return np.asarray(abs(one - other).sum(axis=1) == 0)
+    return np.asarray((Y[some] == Y[others]).all(axis=1))
 
 
 def _numbers(X: Any) -> Any:
@@ -55,6 +64,20 @@ def _add_dense(words: NDArray[Any], first: int, step: int, prints: NDArray[Any])
     for i in range(len(words)):
         for k in range(words.shape[1]):
             _add(first + step * k, words[i, k], prints, i)
+
+
+@njit(cache=True, nogil=True)
+def _add_lists(starts: NDArray[Any], labels: NDArray[Any], prints: NDArray[Any]) -> None:
+    """Add the labels of each instance as :func:`_add_dense` does when they are packed: 64 of them make a word."""
+    for i in range(len(prints)):
+        e = starts[i]
+        while e < starts[i + 1]:
+            k = labels[e] // 64
+            word = np.uint64(0)
+            while e < starts[i + 1] and labels[e] // 64 == k:
+                word |= np.uint64(1) << np.uint64(labels[e] % 64)
+                e += 1
+            _add(-1 - k, word, prints, i)
 
 
 @njit(cache=True, nogil=True)

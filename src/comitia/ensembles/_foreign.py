@@ -76,12 +76,12 @@ class Chain:
             link,
             self.order,
             X.shape[0],
-            observed.table,
+            observed.array,
             observed.counts,
             own=observed.own,
             own_weight=observed.own_weight,
         )
-        return LabelSets.unchecked(table=observed.table, weights=weights, total=1.0, observed=observed, flat=True)
+        return LabelSets.unchecked(table=observed.array, weights=weights, total=1.0, observed=observed, flat=True)
 
     def _walked(self, X: Any) -> FloatArray:
         n = X.shape[0]

@@ -12,7 +12,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
 from comitia.ensembles._base import MultilabelEnsemble
-from comitia.ensembles._out_of_bag import CALIBRATED, OutOfBag, aggregation_name
+from comitia.ensembles._out_of_bag import CALIBRATED, OutOfBag, SparseMarginals, aggregation_name
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Loss
@@ -86,7 +86,7 @@ class JudgedEnsemble(MultilabelEnsemble):
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
-        return (*super()._made_of(), OutOfBag)
+        return (*super()._made_of(), OutOfBag, SparseMarginals)
 
     def _ways(self) -> dict[str, tuple[Aggregation, Reading]]:
         """Return the ways of deciding that are judged out of bag, by name.
@@ -170,9 +170,10 @@ class JudgedEnsemble(MultilabelEnsemble):
         return 1 - self.oob_loss_
 
     @property
-    def oob_proba_(self) -> FloatArray:
+    def oob_proba_(self) -> Any:
         """Pooled out-of-bag marginals, NaN for an instance that every member has seen.
 
+        With trees and sparse targets they are a CSR matrix, and such an instance has none.
         Where they are calibrated, each is by a calibration that was fitted to other instances.
         """
         return self._judged().calibrated(self.calibration)

@@ -11,11 +11,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from comitia._arrays import check_form
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelRows, Labels, dense, listed
 from comitia.aggregation import AGGREGATIONS, Beliefs, Decision, Pooled, Votes, advised, get_aggregation
+from comitia.ensembles._asking import Part, joined
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import LOSSES, Hamming, JaccardLoss, Loss, SubsetZeroOne, get_loss
@@ -39,15 +41,15 @@ class OutOfBag:
     ----------
     weight : array of float, shape (n,)
         Weight of each training instance; zero where no member can judge it.
-    proba : array of float, shape (n, K)
-        Pooled marginals, NaN where no member can judge the instance.
+    proba : array of float, shape (n, K), or SparseMarginals
+        Pooled marginals, NaN where no member can judge the instance; sparse where labels are lists, and zero there.
     values : dict of loss to dict of way of deciding to array of float, shape (n,)
         Loss of each instance, NaN where no member can judge it.
     powers : dict of name to float
         Of the ways that are read over the labelsets that were seen, the power of their counts.
     pool, reading : str
         With what they were found.
-    Y : array of 0/1, shape (n, K)
+    Y : array of 0/1, shape (n, K), or LabelRows
         The labels.
     limits : str
         The limits on answers with which the losses were found.
@@ -58,26 +60,30 @@ class OutOfBag:
     """
 
     weight: FloatArray
-    proba: FloatArray
+    proba: FloatArray | SparseMarginals
     values: Mapping[str, dict[str, FloatArray]]
     powers: Mapping[str, float]
     pool: str
     reading: str
-    Y: LabelArray
+    Y: Labels
     limits: str = "None"
     calibration: Kind | None = None
     calibrations: dict[str, Calibration] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_form("Y", self.Y, np.int8, (None, None))
+        if not isinstance(self.Y, LabelRows):
+            check_form("Y", self.Y, np.int8, (None, None))
         check_form("weight", self.weight, np.float64, self.Y.shape[:1])
-        check_form("proba", self.proba, np.float64, self.Y.shape)
+        if not isinstance(self.proba, SparseMarginals):
+            check_form("proba", self.proba, np.float64, self.Y.shape)
+        elif self.proba.rows.shape != self.Y.shape:
+            raise ComitiaError(f"proba must have the shape {self.Y.shape} of Y; got {self.proba.rows.shape}.")
         for loss, row in self.values.items():
             for way, value in row.items():
                 check_form(f"{loss} by {way}", value, np.float64, self.Y.shape[:1])
 
     @classmethod
-    def of(cls, ensemble: Any, features: Any, Y: LabelArray, weight: FloatArray, unseen: NDArray[np.bool_]) -> OutOfBag:
+    def of(cls, ensemble: Any, features: Any, Y: Labels, weight: FloatArray, unseen: NDArray[np.bool_]) -> OutOfBag:
         """Decide every instance by the members that have not seen it, in every way, for every loss."""
         judged = _judged(weight, unseen)
         losses: dict[str, Loss] = {}
@@ -99,17 +105,8 @@ class OutOfBag:
         values: dict[str, dict[str, FloatArray]] = {
             loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()
         }
-        proba = np.full(Y.shape, np.nan)
-        belief, done = ensemble._belief(pool), 0
         known = ensemble.observed_.leaving_out(Y[judged], weight[judged])
-        for beliefs in ensemble._asked(features, judged, unseen[:, judged].astype(np.float64), known):
-            p = beliefs.distribution(belief).marginals()
-            rows = judged[done : done + len(p)]
-            done += len(p)
-            proba[rows] = p
-            for loss, row in decisions.items():
-                for name, decision in row.items():
-                    values[loss][name][rows] = losses[loss]._value(Y[rows], beliefs.decide(decision))
+        proba = _judge(ensemble, features, Y, judged, unseen, known, decisions, losses, values)
         kept = np.zeros(len(Y))
         kept[judged] = weight[judged]
         powers = {name: read.power for name, (_, read) in ways.items() if isinstance(read, Seen) and read != reading}
@@ -128,17 +125,21 @@ class OutOfBag:
         if self not in _UNSEEN:
             judged = self.weight > 0
             rows = slice(None) if judged.all() else judged
+            p = self.proba.csr().toarray() if isinstance(self.proba, SparseMarginals) else self.proba
             _UNSEEN[self] = Unseen(
-                self.proba[rows], self.Y[rows], self.weight[rows], self.pool, calibrations=self.calibrations
+                p[rows], dense(self.Y[rows]), self.weight[rows], self.pool, calibrations=self.calibrations
             )
         return _UNSEEN[self]
 
-    def calibrated(self, calibration: str | None) -> FloatArray:
-        """Return the pooled marginals of all instances, each calibrated by what was fitted to others."""
+    def calibrated(self, calibration: str | None) -> Any:
+        """Return the pooled marginals of all instances, each calibrated by what was fitted to others.
+
+        As they are, and where labels are lists, they are a CSR matrix.
+        """
         kind = check_kind(calibration)
         if kind is None:
-            return self.proba
-        p = np.full(self.proba.shape, np.nan)
+            return self.proba.csr() if isinstance(self.proba, SparseMarginals) else self.proba
+        p = np.full(self.Y.shape, np.nan)
         p[self.weight > 0] = self.unseen.calibrated(kind).p
         return p
 
@@ -221,7 +222,7 @@ class OutOfBag:
             belief = Marginals.unchecked(p=p[rows], observed=known.take(slice(start, start + size)))
             beliefs = Beliefs(partial(_itself, belief))
             for (loss, name), decision in twins.items():
-                found = losses[loss]._value(self.Y[rows], beliefs.decide(decision))
+                found = losses[loss]._value(dense(self.Y[rows]), beliefs.decide(decision))
                 self.values[loss][name + CALIBRATED][rows] = found
 
     def _check(self, pool: Any, reading: Any, calibration: str | None) -> None:
@@ -237,6 +238,88 @@ class OutOfBag:
                     f"out-of-bag losses are known for {name} {then}, with which they were found; got {now}. Fit again"
                     " to have them."
                 )
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMarginals:
+    """Marginals of which most are zero: those of the labels that each of n rows lists.
+
+    Parameters
+    ----------
+    rows : LabelRows
+    p : array of float
+        As many as there are labels in the lists.
+    """
+
+    rows: LabelRows
+    p: FloatArray
+
+    def __post_init__(self) -> None:
+        check_form("p", self.p, np.float64, self.rows.labels.shape)
+
+    @classmethod
+    def of(cls, some: csr_array, rows: IntArray, n: int) -> SparseMarginals:
+        """Return the marginals of n instances, of which these rows have some and the others none."""
+        some.sort_indices()
+        lengths = np.zeros(n, np.int64)
+        lengths[rows] = np.diff(some.indptr)
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        return cls(LabelRows(starts, some.indices.astype(np.int32), int(some.shape[1])), some.data)
+
+    def csr(self) -> csr_array:
+        """Return them as a CSR matrix."""
+        return csr_array((self.p, self.rows.labels, self.rows.starts), shape=self.rows.shape)
+
+
+def _judge(
+    ensemble: Any,
+    features: Any,
+    Y: Labels,
+    judged: IntArray,
+    unseen: NDArray[np.bool_],
+    known: Observed,
+    decisions: Mapping[str, Mapping[str, Decision]],
+    losses: Mapping[str, Loss],
+    values: Mapping[str, dict[str, FloatArray]],
+) -> FloatArray | SparseMarginals:
+    """Fill in the losses of all decisions about the instances that can be judged, and return their marginals.
+
+    Where labels that cannot matter are left out, decisions that need all of them are made by themselves.
+    """
+    belief = ensemble._belief(get_pool(ensemble.pool))
+    named = [(loss, name, decision) for loss, row in decisions.items() for name, decision in row.items()]
+    if ensemble._leaves_labels_out() and belief.keeps_zeros:
+        groups = [[one for one in named if one[2].keeps_zeros is keeps] for keeps in (True, False)]
+    else:
+        groups = [named]
+    K, sparse, weights = Y.shape[1], isinstance(Y, LabelRows), unseen[:, judged].astype(np.float64)
+    truth = listed(Y[judged]) if ensemble._leaves_labels_out() else None
+    proba = np.full((0, K) if sparse else Y.shape, np.nan)
+
+    def decide(group: list[tuple[str, str, Decision]], believe: bool, part: Part) -> Any:
+        rows = judged[part.rows]
+        for loss, name, decision in group:
+            found = part.beliefs.decide(decision)
+            if part.labels is None:
+                value = losses[loss]._value(dense(Y[rows]), found)
+            else:
+                value = losses[loss]._value_among(listed(Y[rows]).among(part.labels), found, part.labels, K)
+            values[loss][name][rows] = value
+        if not believe:
+            return None
+        p = part.in_full(part.beliefs.distribution(belief).marginals(), K, sparse)
+        if not sparse:
+            proba[rows] = p
+        return p if sparse else None
+
+    parts: list[Any] = []
+    for at, group in enumerate(groups):
+        if group or at == 0:
+            of_group = [decision for _, _, decision in group] + [belief] * (at == 0)
+            work = partial(decide, group, at == 0)
+            found = ensemble._over_parts(work, features, of_group, judged, weights, known, truth=truth)
+            parts = found if at == 0 else parts
+    return SparseMarginals.of(joined(parts, sparse), judged, len(Y)) if sparse else proba
 
 
 # Found once for each, and no part of what is saved.

@@ -14,6 +14,7 @@ from comitia.relevance._readings import ReadingLike as ReadingLike
 
 HowLike: TypeAlias = AggregationLike | Literal["oob"]
 CalibrationLike: TypeAlias = Kind | str
+SparseOutput: TypeAlias = bool | Literal["auto"]
 
 
 def chosen_out_of_bag(aggregation: object) -> bool:
@@ -53,6 +54,9 @@ _DECISION = """\
     constraints : Constraints or None, default=None
         Limits that every prediction keeps: how many labels, which exclude each other, which imply others, by their
         names or positions.  May change after ``fit``.
+    sparse_output : {"auto", True, False}, default="auto"
+        Whether labels and probabilities are predicted as CSR matrices: ``"auto"`` does so where the targets were a
+        sparse matrix.  May change after ``fit``.
 """
 
 _SAMPLES = """\
@@ -98,7 +102,8 @@ _OUT_OF_BAG = """\
         the standard error of its difference to the advised one.
     oob_proba_ : array of float, shape (n, K)
         Pooled out-of-bag marginals, NaN for an instance that every member has seen.  Where they are calibrated, each
-        is by a calibration that was fitted to other instances.
+        is by a calibration that was fitted to other instances.  With trees and sparse targets a CSR matrix, without
+        entries for such an instance.
     calibration_ : Calibration or None
         What pooled marginals are calibrated by.
     oob_choice_ : str

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._labels import FloatArray, IntArray, Labels
 from comitia.ensembles._fingerprints import alike, fingerprints
 
 _MOST_COPIES = 10**15
@@ -39,7 +39,7 @@ class Instances:
     distinct_of: IntArray
 
     @classmethod
-    def of(cls, X: Any, Y: LabelArray, weight: FloatArray) -> Instances:
+    def of(cls, X: Any, Y: Labels, weight: FloatArray) -> Instances:
         """Merge equal instances and order them by their fingerprints; frames of mixed kinds are left as they are.
 
         Instances that are merged are compared: fingerprints can be made to agree.
@@ -68,7 +68,7 @@ class TrainingSet:
     Parameters
     ----------
     X : array, sparse matrix or frame of u instances
-    Y : array of 0/1, shape (u, K)
+    Y : array of 0/1, shape (u, K), or LabelRows
     weight : array of float, shape (u,)
         Weight of each instance in the data.
     draws : array of float, shape (u, m), or None
@@ -76,7 +76,7 @@ class TrainingSet:
     """
 
     X: Any
-    Y: LabelArray
+    Y: Labels
     weight: FloatArray
     draws: FloatArray | None
 

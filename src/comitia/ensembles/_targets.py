@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
-from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, LabelArray, are_names, check_labels, label_matrix, labels_in_words
+from comitia._labels import (
+    FloatArray,
+    LabelArray,
+    LabelRows,
+    Labels,
+    are_names,
+    check_labels,
+    dense,
+    label_matrix,
+    labels_in_words,
+)
 from comitia.ensembles._features import number_of_rows
 
 _NUMBERS = frozenset(np.dtype(code).str[1:] for code in "?bhilqBHILQefdg")
@@ -25,22 +34,30 @@ class Targets:
 
     Parameters
     ----------
-    Y : int8 array, shape (n, K)
+    Y : int8 array, shape (n, K), or LabelRows
+        Lists of labels where a sparse matrix was given.
     names : array of K label names
     dtype : type of the labels as they were given
     classes : array of the one or two classes of a one-dimensional target, or None
         A binary target is one label; its second class is the relevant one.
+    sparse : bool
+        Whether a sparse matrix was given.
     """
 
-    Y: LabelArray
+    Y: Labels
     names: NDArray[Any]
     dtype: np.dtype[Any]
     classes: NDArray[Any] | None = None
+    sparse: bool = False
 
     @property
     def form(self) -> Form:
         """What predictions look like."""
-        return Form(self.dtype.str, self.classes)
+        return Form(self.dtype.str, self.classes, self.sparse)
+
+    def as_array(self) -> Targets:
+        """Return the same with an array of labels."""
+        return replace(self, Y=dense(self.Y))
 
 
 @dataclass(frozen=True)
@@ -53,12 +70,17 @@ class Form:
         Type of the labels, as NumPy writes it.
     classes : array or None
         The one or two classes of a one-dimensional target.
+    sparse : bool
+        Whether as a sparse matrix.
     """
 
     dtype: str
     classes: NDArray[Any] | None
+    sparse: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.sparse, bool) or (self.sparse and self.classes is not None):
+            raise ComitiaError(f"sparse must say whether labels are a sparse matrix; got {self.sparse!r}.")
         if not isinstance(self.dtype, str) or (self.classes is None and self.dtype[1:] not in _NUMBERS):
             raise ComitiaError(f"the type of labels must be a type of numbers; got {self.dtype!r}.")
         if self.classes is not None and (
@@ -66,13 +88,13 @@ class Form:
         ):
             raise ComitiaError("classes must be an array of one or two classes.")
 
-    def labels(self, labeling: LabelArray) -> NDArray[Any]:
+    def labels(self, labeling: LabelArray | csr_array) -> Any:
         """Return a labeling (n, K) in the type of the target; or the classes (n,) of a binary target."""
         if self.classes is None:
             return labeling.astype(self.dtype, copy=False)
         return np.asarray(np.where(labeling[:, 0] == 1, self.classes[-1], self.classes[0]))
 
-    def probabilities(self, p: FloatArray) -> FloatArray:
+    def probabilities(self, p: Any) -> Any:
         """Return marginals (n, K); or one column for each class of a binary target."""
         if self.classes is None:
             return p
@@ -84,24 +106,24 @@ def check_targets(y: Any, estimator: str) -> Targets:
     if y is None:
         raise ComitiaError(f"This {estimator} estimator requires y to be passed, but the target y is None.")
     if are_names(y):
-        Y, known = label_matrix(y)
-        return Targets(Y, np.array(known, dtype=object), np.dtype(np.int64))
+        matrix, known = label_matrix(y)
+        return Targets(matrix, np.array(known, dtype=object), np.dtype(np.int64))
     names = np.asarray([str(column) for column in y.columns], dtype=object) if hasattr(y, "columns") else None
     if _are_words(y):
         Y = labels_in_words(np.asarray(y, dtype=object), "y")
         return Targets(Y, _names(names, Y), np.dtype(np.int64))
     array = check_array(y, accept_sparse="csr", ensure_2d=False, dtype=None, input_name="y")
-    if issparse(array):
-        check_sparse("y", array)
-        array = array.toarray()
     if array.ndim == 1:
         return _binary_target(column_or_1d(array))
+    if issparse(array):
+        rows = LabelRows.of(array, "y")
+        return Targets(rows, _names(names, rows), array.dtype, sparse=True)
     check_classification_targets(array)
     Y = check_labels(array, "y")
     return Targets(Y, _names(names, Y), array.dtype)
 
 
-def _names(names: NDArray[Any] | None, Y: LabelArray) -> NDArray[Any]:
+def _names(names: NDArray[Any] | None, Y: Labels) -> NDArray[Any]:
     return np.array([f"y{k}" for k in range(Y.shape[1])], dtype=object) if names is None else names
 
 
@@ -124,7 +146,7 @@ def _binary_target(y: NDArray[Any]) -> Targets:
     return Targets(Y, np.array(["y0"], dtype=object), y.dtype, classes)
 
 
-def encode(y: Any, classes: NDArray[Any] | None, names: NDArray[Any], estimator: str) -> LabelArray:
+def encode(y: Any, classes: NDArray[Any] | None, names: NDArray[Any], estimator: str) -> Labels:
     """Return the labels of new instances as the fitted ones were given; ``names`` are those of all labels."""
     if classes is None:
         if are_names(y):

@@ -8,13 +8,21 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from comitia._labels import FloatArray, distinct_rows
+from comitia._labels import FloatArray, distinct_rows, stacked
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._chosen import AUTO
 from comitia.ensembles._chosen_trees import choose_tree_size
 from comitia.ensembles._crews import Crew, TreeCrew
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, TargetLike, documented
+from comitia.ensembles._parameters import (
+    CalibrationLike,
+    HowLike,
+    PoolLike,
+    ReadingLike,
+    SparseOutput,
+    TargetLike,
+    documented,
+)
 from comitia.ensembles._samples import TrainingSet, member_integers
 from comitia.learners._tree import grow_trees
 from comitia.losses import Constraints
@@ -77,6 +85,7 @@ class EMODTClassifier(BootstrapEnsemble):
     brief: ClassVar[str] = "trees"
     supports_joint: ClassVar[bool] = True
     _nominal = "ordinal"
+    _takes_lists: ClassVar[bool] = True
 
     max_features_: Any
     min_samples_split_: int
@@ -97,6 +106,7 @@ class EMODTClassifier(BootstrapEnsemble):
         reading: ReadingLike = "auto",
         calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
+        sparse_output: SparseOutput = "auto",
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: bool = False,
@@ -113,6 +123,7 @@ class EMODTClassifier(BootstrapEnsemble):
             reading=reading,
             calibration=calibration,
             constraints=constraints,
+            sparse_output=sparse_output,
             bootstrap=bootstrap,
             max_samples=max_samples,
             oob_score=oob_score,
@@ -146,7 +157,7 @@ class EMODTClassifier(BootstrapEnsemble):
         draws = data.draws if data.draws is not None else np.tile(data.weight[:, None], (1, len(members)))
         # Members that are there already count the labelsets of a table that only grows.
         known = self.members_.table if members.start else data.Y[:0]
-        table, place = distinct_rows(np.concatenate([known, data.Y]))
+        table, place = distinct_rows(stacked(known, data.Y))
         growth: dict[str, Any] = {
             "min_samples_leaf": self.min_samples_leaf,
             "max_depth": self.max_depth,

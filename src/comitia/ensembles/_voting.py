@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray
+from comitia._labels import FloatArray, dense
 from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._crews import Asked, MemberList
 from comitia.ensembles._features import pass_features
@@ -24,6 +24,7 @@ from comitia.ensembles._parameters import (
     HowLike,
     PoolLike,
     ReadingLike,
+    SparseOutput,
     TargetLike,
     chosen_out_of_bag,
     documented,
@@ -81,6 +82,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         reading: ReadingLike = "auto",
         calibration: CalibrationLike | None = None,
         constraints: Constraints | None = None,
+        sparse_output: SparseOutput = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -93,6 +95,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         self.reading = reading
         self.calibration = calibration
         self.constraints = constraints
+        self.sparse_output = sparse_output
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -124,7 +127,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
             How much each instance counts; equal by default.
         """
         check_is_fitted(self, "members_")
-        Y = encode(y, self._form.classes, self.label_names_, type(self).__name__)
+        Y = dense(encode(y, self._form.classes, self.label_names_, type(self).__name__))
         pool = get_pool(self.pool)
         belief = self._belief(pool)
         p = self._gathered(X, lambda beliefs: beliefs.distribution(belief).marginals())

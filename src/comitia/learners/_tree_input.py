@@ -13,7 +13,7 @@ from scipy import sparse
 
 from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
-from comitia._labels import check_labels
+from comitia._labels import checked, listed
 from comitia.learners._tree_growth import Limits, SparseLabels
 
 
@@ -42,21 +42,11 @@ def check_features(X: Any, least: int = 1) -> Any:
 
 
 def check_sparse_labels(Y: Any, n: int) -> SparseLabels:
-    """Return the labels of n instances, given as a dense or sparse 0/1 matrix."""
-    if sparse.issparse(Y):
-        rows = sparse.csr_array(Y, copy=True)
-        check_sparse("Y", rows)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        if not (rows.data == 1).all():
-            raise ComitiaError(f"Y must hold 0 and 1 only; got {rows.data[rows.data != 1][0]}.")
-    else:
-        rows = sparse.csr_array(check_labels(Y, "Y"))
-    if rows.ndim != 2 or rows.shape[1] == 0:
-        raise ComitiaError(f"Y must have shape (n, K) with K ≥ 1; got shape {rows.shape}.")
-    if rows.shape[0] != n:
-        raise ComitiaError(f"X and Y must have the same number of rows; got {n} and {rows.shape[0]}.")
-    return SparseLabels(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.shape[1])
+    """Return the labels of n instances, given as a dense or sparse 0/1 matrix or as lists."""
+    rows = listed(checked(Y, "Y"))
+    if len(rows) != n:
+        raise ComitiaError(f"X and Y must have the same number of rows; got {n} and {len(rows)}.")
+    return SparseLabels(rows.starts, rows.labels, rows.n_labels)
 
 
 def check_labelsets(labelsets: ArrayLike, n: int) -> NDArray[np.int32]:

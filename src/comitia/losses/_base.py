@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, LabelArray, check_labels
+from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, checked, listed
 from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
 
 # Expectations over label sets compare labelings pairwise; this many label comparisons are held in memory at a time.
 _PAIRS_AT_ONCE = 1 << 22
+# Decisions for beliefs that instances share are remembered up to this many labels of all of them, a byte each.
+_REMEMBERED = 1 << 26
+# Rows of sparse matrices that are looked at together.
+_ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -40,18 +44,32 @@ class Loss(ABC):
     measure: ClassVar[bool] = False
     """Whether people read one minus the loss, a measure of which more is better."""
 
-    def value(self, truth: ArrayLike, labeling: ArrayLike) -> FloatArray:
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether no answer has a label of probability zero: such labels can be left out before it is looked for."""
+        return False
+
+    def value(self, truth: ArrayLike | Any, labeling: ArrayLike | Any) -> FloatArray:
         """Return the loss of each instance, of shape (n,).
 
         Parameters
         ----------
-        truth, labeling : array-like of 0/1, shape (n, K)
-            The true labels and the predicted ones.
+        truth, labeling : array-like or sparse matrix of 0/1, shape (n, K)
+            The true labels and the predicted ones.  Of sparse matrices a few rows are looked at together, with the
+            labels that occur in them.
         """
-        y, h = check_labels(truth, "truth"), check_labels(labeling, "labeling")
+        y, h = checked(truth, "truth"), checked(labeling, "labeling")
         if y.shape != h.shape:
             raise ComitiaError(f"truth and labeling must have one shape; got {y.shape} and {h.shape}.")
-        return self._value(y, h)
+        if isinstance(y, np.ndarray) and isinstance(h, np.ndarray):
+            return self._value(y, h)
+        value = np.empty(len(y))
+        for start in range(0, len(y), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            some, found = listed(y[rows]), listed(h[rows])
+            labels = np.union1d(some.labels, found.labels).astype(np.intp)
+            value[rows] = self._value_among(some.among(labels), found.among(labels), labels, y.shape[1])
+        return value
 
     def minimise(self, relevance: Relevance) -> LabelArray:
         """Return the labeling of the smallest expected loss for each instance, of shape (n, K)."""
@@ -81,6 +99,9 @@ class Loss(ABC):
 
     def _minimise_shared(self, shared: Shared) -> LabelArray:
         """Decide each belief that occurs once, and remember it."""
+        if shared.of.n_instances * shared.n_labels > _REMEMBERED:
+            rows, place = np.unique(shared.index, return_inverse=True)
+            return self.minimise(shared.of.take(rows))[place]
         known, decided = shared.memory.of_loss(self, (shared.of.n_instances, shared.n_labels))
         rows = np.unique(shared.index[~known[shared.index]])
         if rows.size:
@@ -90,6 +111,12 @@ class Loss(ABC):
 
     @abstractmethod
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray: ...
+
+    def _value_among(self, y: LabelArray, h: LabelArray, labels: IntArray, n_labels: int) -> FloatArray:
+        """Return the loss where y and h are of these labels, out of ``n_labels``, and the others irrelevant in both."""
+        both = np.zeros((2, len(y), n_labels), np.int8)
+        both[:, :, labels] = y, h
+        return self._value(*both)
 
     @abstractmethod
     def _minimise_marginals(self, p: FloatArray) -> LabelArray: ...

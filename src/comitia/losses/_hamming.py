@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.losses._base import Loss
 from comitia.relevance import LabelSets
 
@@ -68,6 +68,16 @@ class Hamming(Loss):
             raise ComitiaError("a label for which both costs are zero has no threshold: give one of them a cost.")
         if self.ties not in ("irrelevant", "relevant"):
             raise ComitiaError(f"ties must be 'irrelevant' or 'relevant'; got {self.ties!r}.")
+
+    @property
+    def keeps_zeros(self) -> bool:
+        alike = np.ndim(self.false_positive) == 0 and np.ndim(self.false_negative) == 0
+        return alike and (self.ties == "irrelevant" or self.false_positive != 0)
+
+    def _value_among(self, y: LabelArray, h: LabelArray, labels: IntArray, n_labels: int) -> FloatArray:
+        if np.ndim(self.false_positive) or np.ndim(self.false_negative):
+            return super()._value_among(y, h, labels, n_labels)
+        return np.asarray(((h > y) * self.false_positive + (h < y) * self.false_negative).sum(axis=1) / n_labels)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         fp, fn = self._costs(y.shape[1])

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from comitia._labels import FloatArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _independent
 from comitia.losses._base import Loss
@@ -27,6 +27,13 @@ class OverlapLoss(Loss):
 
     zero_division: float
     _labelsets_at_least = 64  # how many instances of label sets are worth a thread
+
+    @property
+    def keeps_zeros(self) -> bool:
+        return True
+
+    def _value_among(self, y: LabelArray, h: LabelArray, labels: IntArray, n_labels: int) -> FloatArray:  # noqa: ARG002
+        return self._value(y, h)
 
     @abstractmethod
     def _terms(self) -> tuple[float, float, float]:

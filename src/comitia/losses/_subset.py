@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from comitia._labels import FloatArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia._threads import over_slices
 from comitia.losses import _joint
 from comitia.losses._base import Loss
@@ -38,6 +38,13 @@ class SubsetZeroOne(Loss):
     """
 
     title: ClassVar[str] = "Subset 0/1 loss"
+
+    @property
+    def keeps_zeros(self) -> bool:
+        return True
+
+    def _value_among(self, y: LabelArray, h: LabelArray, labels: IntArray, n_labels: int) -> FloatArray:  # noqa: ARG002
+        return self._value(y, h)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         return np.asarray((y != h).any(axis=1), dtype=np.float64)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, LabelArray, check_labels
+from comitia._labels import FloatArray, LabelArray, LabelRows, check_labels, checked, listed
 from comitia.losses import Constraints, Hamming, Loss, Within
 from comitia.measures._cuts import best_cuts
 from comitia.relevance import Marginals
@@ -55,12 +55,12 @@ class Measure(ABC):
         if self.estimate not in ("expected", "smoothed", "empirical"):
             raise ComitiaError(f"estimate must be 'expected', 'smoothed' or 'empirical'; got {self.estimate!r}.")
 
-    def value(self, truth: ArrayLike, labeling: ArrayLike, weight: ArrayLike | None = None) -> float:
+    def value(self, truth: ArrayLike | Any, labeling: ArrayLike | Any, weight: ArrayLike | None = None) -> float:
         """Return the measure of a whole set.
 
         Parameters
         ----------
-        truth, labeling : array-like of 0/1, shape (n, K)
+        truth, labeling : array-like or sparse matrix of 0/1, shape (n, K)
             The true labels and the predicted ones.
         weight : array-like of float, shape (n,), optional
             How much each instance counts; equal by default.
@@ -163,7 +163,7 @@ class Measure(ABC):
 
 
 def confusion(
-    truth: ArrayLike, labeling: ArrayLike, weight: ArrayLike | None = None
+    truth: ArrayLike | Any, labeling: ArrayLike | Any, weight: ArrayLike | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return each label's true positives, false positives, false negatives and true negatives, of shape (K,).
 
@@ -173,11 +173,14 @@ def confusion(
     >>> confusion([[1, 0], [1, 1]], [[1, 1], [0, 1]])
     (array([1., 1.]), array([0., 1.]), array([1., 0.]), array([0., 0.]))
     """
-    y, h = check_labels(truth, "truth"), check_labels(labeling, "labeling")
+    y, h = checked(truth, "truth"), checked(labeling, "labeling")
     if y.shape != h.shape:
         raise ComitiaError(f"truth and labeling must have one shape; got {y.shape} and {h.shape}.")
     mass = _weights(weight, len(y))
-    if (mass == 1).all():
+    if isinstance(y, LabelRows) or isinstance(h, LabelRows):
+        some, found = listed(y).csr(np.float64), listed(h).csr(np.float64)
+        tp, relevant, predicted = (np.asarray(cells.T @ mass) for cells in (some.multiply(found), some, found))
+    elif (mass == 1).all():
         tp, relevant, predicted = (cells.sum(axis=0, dtype=np.float64) for cells in (y & h, y, h))
     else:
         tp, relevant, predicted = mass @ (y & h), mass @ y, mass @ h

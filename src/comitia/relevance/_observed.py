@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
 from comitia._label_trie import LabelTrie
-from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows
+from comitia._labels import FloatArray, IntArray, LabelArray, LabelRows, Labels, checked, dense, distinct_rows, stacked
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,9 @@ class Observed:
 
     Parameters
     ----------
-    table : array of 0/1, shape (U, K)
-        The labelsets that occurred, each once, in the order in which they first did.
+    table : array of 0/1, shape (U, K), or LabelRows
+        The labelsets that occurred, each once, in the order in which they first did: lists of their labels where a
+        sparse matrix was given.
     counts : array of float, shape (U,)
         How often, or the weight of the instances that had it.
     own, own_weight : arrays of shape (n,), optional
@@ -39,13 +40,13 @@ class Observed:
     ([[1, 0], [1, 1]], [2.0, 1.0], True)
     """
 
-    table: LabelArray
+    table: Labels
     counts: FloatArray
     own: IntArray | None = field(default=None, repr=False)
     own_weight: FloatArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        table, counts = check_labels(self.table, "table"), np.asarray(self.counts, dtype=np.float64)
+        table, counts = checked(self.table, "table"), np.asarray(self.counts, dtype=np.float64)
         if counts.shape != (len(table),) or not (np.isfinite(counts).all() and (counts > 0).all()):
             raise ComitiaError(f"counts must hold a positive number for each of {len(table)} labelsets.")
         if not len(table) or len(distinct_rows(table)[0]) < len(table):
@@ -54,26 +55,26 @@ class Observed:
         object.__setattr__(self, "counts", counts)
 
     @classmethod
-    def of(cls, Y: ArrayLike, weight: ArrayLike | None = None) -> Observed:
+    def of(cls, Y: ArrayLike | LabelRows, weight: ArrayLike | None = None) -> Observed:
         """Count the labelsets of instances (n, K), those of weight zero left out."""
-        labels = check_labels(Y, "Y")
+        labels = checked(Y, "Y")
         mass = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=np.float64)
         table, place = distinct_rows(labels[mass > 0])
         return cls.unchecked(table, np.bincount(place, mass[mass > 0], len(table)).astype(np.float64))
 
     @classmethod
-    def unchecked(cls, table: LabelArray, counts: FloatArray) -> Observed:
+    def unchecked(cls, table: Labels, counts: FloatArray) -> Observed:
         """Build from arrays that are right by construction."""
         observed = object.__new__(cls)
         observed.__dict__.update(table=table, counts=counts, own=None, own_weight=None)
         return observed
 
-    def leaving_out(self, Y: LabelArray, weight: FloatArray) -> Observed:
+    def leaving_out(self, Y: Labels, weight: FloatArray) -> Observed:
         """Return the same for a belief about instances that were counted: each must do without its own labelset.
 
         What an instance is judged by must not come from itself: its labelset is known only if others have it too.
         """
-        place = distinct_rows(np.concatenate([self.table, Y]))[1][len(self.table) :]
+        place = distinct_rows(stacked(self.table, Y))[1][len(self.table) :]
         return self._about(place.astype(np.intp), weight)
 
     def in_general(self) -> Observed:
@@ -92,9 +93,14 @@ class Observed:
         return about
 
     @cached_property
+    def array(self) -> LabelArray:
+        """The labelsets as an array of 0/1."""
+        return dense(self.table)
+
+    @cached_property
     def trie(self) -> LabelTrie:
         """The labelsets as a tree of shared beginnings, frequent labels first."""
-        return LabelTrie.frequent_first(self.table)
+        return LabelTrie.frequent_first(self.array)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"table": self.table, "counts": self.counts}
@@ -105,4 +111,6 @@ class Observed:
     @property
     def always_some(self) -> bool:
         """Whether every instance had at least one label."""
+        if isinstance(self.table, LabelRows):
+            return bool((np.diff(self.table.starts) > 0).all())
         return bool(self.table.any(axis=1).all())

@@ -40,6 +40,9 @@ class Pool(ABC):
     joint: ClassVar[bool] = False
     """Whether it pools joint distributions, not marginals."""
 
+    keeps_zeros: ClassVar[bool] = False
+    """Whether a label that has probability zero for every member has it for all together."""
+
     @abstractmethod
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Relevance:
         """Return the pooled relevance of ``members``, a sequence or an iterator."""
@@ -55,6 +58,8 @@ class Mean(Pool):
     >>> mean([Marginals([[0.2, 1.0]]), Marginals([[0.4, 0.0]])]).marginals()
     array([[0.3, 0.5]])
     """
+
+    keeps_zeros: ClassVar[bool] = True
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         if weights is None and isinstance(members, Members):
@@ -115,6 +120,8 @@ class Median(Pool):
     array([[0.2]])
     """
 
+    keeps_zeros: ClassVar[bool] = True
+
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         first, stack, mass = _stacked(members, weights)
         if weights is None:
@@ -144,6 +151,8 @@ class TrimmedMean(Pool):
     >>> TrimmedMean(0.25)([Marginals([[p]]) for p in (0.0, 0.2, 0.4, 1.0)]).p
     array([[0.3]])
     """
+
+    keeps_zeros: ClassVar[bool] = True
 
     share: float = 0.1
 
@@ -176,6 +185,7 @@ class Mixture(Pool):
     """
 
     joint: ClassVar[bool] = True
+    keeps_zeros: ClassVar[bool] = True
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> LabelSets:
         _, weighted = _weighted(members, weights)

@@ -11,6 +11,7 @@ from comitia._names import unknown
 from comitia.relevance._base import Relevance, Shared
 from comitia.relevance._labelsets import LabelSets
 from comitia.relevance._marginals import Marginals, NonEmptyMarginals
+from comitia.relevance._observed import Observed
 from comitia.relevance._seen import by_count, seen_label_sets
 
 
@@ -29,6 +30,13 @@ class Reading(ABC):
 
     joint: ClassVar[bool] = False
     """Whether it makes explicit joint distributions, which a mixture can pool."""
+
+    keeps_zeros: ClassVar[bool] = False
+    """Whether labels of probability zero change nothing, but where all labels have it and some must be relevant."""
+
+    def never_empty(self, observed: Observed) -> bool:  # noqa: ARG002
+        """Whether it takes for granted, with these labelsets in the training data, that some label is relevant."""
+        return False
 
     def __call__(self, belief: Relevance) -> Relevance:
         """Return the belief as it is read."""
@@ -51,6 +59,8 @@ class Independent(Reading):
     >>> Independent()(belief) is belief
     True
     """
+
+    keeps_zeros: ClassVar[bool] = True
 
     def _read(self, belief: Marginals) -> Relevance:
         return belief
@@ -79,6 +89,11 @@ class NonEmpty(Reading):
     (array([[0, 0, 0]], dtype=int8), array([[1, 0, 0]], dtype=int8))
     """
 
+    keeps_zeros: ClassVar[bool] = True
+
+    def never_empty(self, observed: Observed) -> bool:  # noqa: ARG002
+        return True
+
     def _read(self, belief: Marginals) -> Relevance:
         return NonEmptyMarginals.of(belief)
 
@@ -96,9 +111,14 @@ class Auto(Reading):
     'Marginals'
     """
 
+    keeps_zeros: ClassVar[bool] = True
+
+    def never_empty(self, observed: Observed) -> bool:
+        return observed.always_some
+
     def _read(self, belief: Marginals) -> Relevance:
         known = belief.observed
-        return NonEmptyMarginals.of(belief) if known is not None and known.always_some else belief
+        return NonEmptyMarginals.of(belief) if known is not None and self.never_empty(known) else belief
 
 
 @dataclass(frozen=True)
@@ -154,7 +174,7 @@ class Seen(Reading):
             )
         weights = seen_label_sets(
             belief.p,
-            known.table,
+            known.array,
             known.counts,
             self.power,
             own=known.own,
@@ -162,7 +182,7 @@ class Seen(Reading):
             at_most=self.at_most,
             trie=known.trie,
         )
-        return LabelSets.unchecked(table=known.table, weights=weights, total=1.0, observed=known)
+        return LabelSets.unchecked(table=known.array, weights=weights, total=1.0, observed=known)
 
 
 ReadingName = Literal["auto", "independent", "nonempty", "seen"]

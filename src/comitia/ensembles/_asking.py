@@ -1,0 +1,242 @@
+"""How members are asked: about so many instances at a time as fit in memory, and about the labels that can matter."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+from sklearn.utils import _safe_indexing
+
+from comitia._jobs import limited_to, local_threads
+from comitia._labels import FloatArray, IntArray, LabelRows
+from comitia._threads import over_parts
+from comitia.aggregation import Beliefs, Decision
+from comitia.ensembles._crews import Asked, TreeCrew
+from comitia.ensembles._features import number_of_rows
+from comitia.ensembles._few_labels import Foliage
+from comitia.relevance import LabelSets, Marginals, Observed, Relevance
+
+# Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
+BELIEFS_AT_ONCE = 1 << 23
+# From so many labels on, those that no tree holds for possible are left out before anything is decided.
+MANY_LABELS = 4000
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What members believe about some of the instances that they are asked about.
+
+    Parameters
+    ----------
+    beliefs : Beliefs
+    rows : slice
+        Which of the instances.
+    labels : array of int or None
+        The labels that the beliefs are about, ascending; None is all of them.  All others have probability zero.
+    """
+
+    beliefs: Beliefs
+    rows: slice
+    labels: IntArray | None = None
+
+    def in_full(self, found: NDArray[Any], n_labels: int, sparse: bool) -> Any:
+        """Return what was found for these labels, (rows, labels), for all of them, as a CSR matrix if it is sparse."""
+        if not sparse and self.labels is None:
+            return found
+        if not sparse:
+            full = np.zeros((len(found), n_labels), found.dtype)
+            full[:, self.labels] = found
+            return full
+        few = csr_array(found)
+        columns = few.indices if self.labels is None else self.labels[few.indices]
+        return csr_array((few.data, columns.astype(np.int32), few.indptr), shape=(len(found), n_labels))
+
+
+class Asking:
+    """The part of an ensemble that asks its members."""
+
+    members_: Any
+    label_names_: NDArray[Any]
+    observed_: Observed
+
+    @abstractmethod
+    def _features(self, X: Any) -> Any:
+        """Check new instances and bring them to the form that the members know."""
+
+    def _weights(self) -> FloatArray | None:
+        """Weights of the members in a decision."""
+        return None
+
+    def _gathered(
+        self, X: Any, decide: Callable[[Beliefs], Any], *, once: bool = True, by: Decision | None = None
+    ) -> NDArray[Any]:
+        """Return what is decided about X, an array with a row for each instance.
+
+        With ``by``, the decision that ``decide`` makes, it has a column for each label, and those that cannot matter
+        are left out on the way.
+        """
+        return np.asarray(joined(self._gathered_parts(X, decide, once, by, sparse=False), sparse=False))
+
+    def _gathered_parts(
+        self, X: Any, decide: Callable[[Beliefs], Any], once: bool, by: Decision | None, sparse: bool
+    ) -> list[Any]:
+        K = len(self.label_names_)
+
+        def find(part: Part) -> Any:
+            found = decide(part.beliefs)
+            return found if by is None else part.in_full(found, K, sparse)
+
+        with limited_to(getattr(self, "n_jobs", None)):
+            return self._over_parts(find, self._features(X), [] if by is None else [by], once=once)
+
+    def _labelings(self, X: Any, decide: Callable[[Beliefs], Any], by: Decision, sparse: bool) -> Any:
+        """Return labels or marginals (n, K) of X, as a CSR matrix if it is sparse."""
+        return joined(self._gathered_parts(X, decide, True, by, sparse), sparse)
+
+    def _over_parts(
+        self,
+        work: Callable[[Part], Found],
+        features: Any,
+        decisions: Sequence[Decision] = (),
+        rows: IntArray | None = None,
+        weights: FloatArray | None = None,
+        observed: Observed | None = None,
+        once: bool = False,
+        truth: LabelRows | None = None,
+    ) -> list[Found]:
+        """Return what ``work`` makes of the members' beliefs about all instances, or these rows, a part at a time.
+
+        Where there are many labels and all of the ``decisions`` allow it, beliefs are about the labels that some tree
+        holds for possible for one of a part's instances, and those that they have in ``truth``.
+        """
+        if self._leaves_labels_out() and decisions and all(decision.keeps_zeros for decision in decisions):
+            return self._over_few_labels(work, features, decisions, rows, weights, observed, once, truth)
+        found, done = [], 0
+        size = self._chunk()
+        for beliefs in self._asked(features, rows, weights, observed, once):
+            found.append(work(Part(beliefs, slice(done, done + size))))
+            done += size
+        return found
+
+    def _leaves_labels_out(self) -> bool:
+        """Whether there are many labels, of which members hold few for possible."""
+        return len(self.label_names_) >= MANY_LABELS and isinstance(self.members_, TreeCrew)
+
+    def _over_few_labels(
+        self,
+        work: Callable[[Part], Found],
+        features: Any,
+        decisions: Sequence[Decision],
+        rows: IntArray | None,
+        weights: FloatArray | None,
+        observed: Observed | None,
+        once: bool,
+        truth: LabelRows | None,
+    ) -> list[Found]:
+        n = number_of_rows(features) if rows is None else len(rows)
+        known = self.observed_ if observed is None else observed
+        joint = any(decision.over.joint for decision in decisions)
+        never_empty = any(decision.reading.never_empty(known) for decision in decisions)
+        size = max(1, BELIEFS_AT_ONCE // len(self.members_))
+        found: list[Found] = []
+        for start in range(0, max(n, 1), size):
+            some = _taken(features, rows, slice(start, start + size), n)
+            foliage = Foliage.of(self.members_, some, joint)
+            ask = partial(self._few_labels, foliage, some, start, known, weights, truth, once, never_empty)
+            found += _in_threads(work, ask, foliage.cuts(), local_threads(getattr(self, "n_jobs", None)))
+        return found
+
+    def _few_labels(
+        self,
+        foliage: Foliage,
+        features: Any,
+        start: int,
+        known: Observed,
+        weights: FloatArray | None,
+        truth: LabelRows | None,
+        once: bool,
+        never_empty: bool,
+        cut: slice,
+    ) -> Part:
+        """Return what is believed about some of the features, which begin at row ``start``, and the labels it is of."""
+        rows = slice(start + cut.start, start + cut.stop)
+        mass = self._weights() if weights is None else weights[:, rows]
+        few = foliage.few(cut, known.take(rows), None if truth is None else truth[rows])
+        if never_empty and few.has_none:  # some label must be relevant, and all are as good as any other
+            return Part(Beliefs(partial(self._believed, features[cut], known.take(rows)), mass, once), rows)
+        return Part(Beliefs(few.ask, mass, once), rows, few.labels)
+
+    def _asked(
+        self,
+        features: Any,
+        rows: IntArray | None = None,
+        weights: FloatArray | None = None,
+        observed: Observed | None = None,
+        once: bool = False,
+    ) -> Iterator[Beliefs]:
+        """Yield the members' beliefs about all instances, or these rows, a chunk at a time.
+
+        Memory follows the chunk and not the input.  ``weights`` (M, rows) weigh the members for each instance; by
+        default they have the ensemble's.  ``observed`` is what is known for these rows.
+        """
+        n = number_of_rows(features) if rows is None else len(rows)
+        known = self.observed_ if observed is None else observed
+        size = self._chunk()
+        for start in range(0, max(n, 1), size):
+            part = _taken(features, rows, slice(start, start + size), n)
+            mass = self._weights() if weights is None else weights[:, start : start + size]
+            yield Beliefs(partial(self._believed, part, known.take(slice(start, start + size))), mass, once)
+
+    def _chunk(self) -> int:
+        """How many instances fit in memory together: more where many threads want some to do."""
+        beliefs = BELIEFS_AT_ONCE * max(1, local_threads(getattr(self, "n_jobs", None)) // 4)
+        return max(1, beliefs // (len(self.members_) * self._values_per_belief()))
+
+    def _values_per_belief(self) -> int:
+        """How many numbers a member's belief about an instance has."""
+        return len(self.label_names_)
+
+    def _believed(self, features: Any, observed: Observed, joint: bool) -> Any:
+        """What each member believes about these instances; nobody has to be asked about none."""
+        if number_of_rows(features):
+            return self.members_.relevances(features, Asked(joint, observed, getattr(self, "n_jobs", None)))
+        none: Relevance = (
+            LabelSets(self.observed_.array, np.empty((0, len(self.observed_.table))), observed=self.observed_)
+            if joint
+            else Marginals(np.empty((0, len(self.label_names_))), self.observed_)
+        )
+        return [none] * len(self.members_)
+
+
+def joined(parts: Sequence[Any], sparse: bool) -> Any:
+    """Return parts one below the other, as a CSR matrix if they are sparse."""
+    if sparse:
+        return csr_array(vstack(parts, format="csr"))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _taken(features: Any, rows: IntArray | None, part: slice, n: int) -> Any:
+    """Return a part of n instances: all of the features, or these rows of them."""
+    if rows is not None:
+        return _safe_indexing(features, rows[part])
+    return features[part] if n > part.stop - part.start else features
+
+
+def _in_threads(
+    work: Callable[[Part], Found], ask: Callable[[slice], Part], cuts: Sequence[slice], threads: int
+) -> list[Found]:
+    found: dict[int, Found] = {}
+
+    def find(at: int) -> None:
+        found[at] = work(ask(cuts[at]))
+
+    over_parts(find, range(len(cuts)), threads)
+    return [found[at] for at in range(len(cuts))]
