@@ -65,8 +65,7 @@ def _scalings(data: TrainingSet, scaling: Any) -> dict[Scaling, tuple[FloatArray
     kinds: Sequence[Scaling] = tuple(_STARTS) if scaling == AUTO else (scaling,)
     found: dict[Scaling, tuple[FloatArray, FloatArray]] = {}
     for kind in kinds:
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre, shares = FastLogistic(scaling=kind).centre_and_scale(data.X, data.weight)
+        centre, shares = FastLogistic(scaling=kind).centre_and_scale(data.X, data.weight)
         if not (np.isfinite(centre).all() and np.isfinite(shares).all()):
             continue
         if kind == "range" and "none" in found and np.allclose(shares, 1.0, rtol=_NEARLY):

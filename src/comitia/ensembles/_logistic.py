@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -12,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
 from comitia._names import unknown
+from comitia._threads import over_slices
 
 Scaling = Literal["none", "standard", "range"]
 
@@ -61,8 +63,14 @@ class FastLogistic:
             variance = X.multiply(X).T @ w - mean**2
             centre = np.zeros(d)
         else:
-            centre = mean = w @ X
-            variance = w @ (X - mean) ** 2
+            mean, variance = np.empty(d), np.empty(d)
+
+            def fill(columns: slice) -> None:
+                mean[columns] = w @ X[:, columns]
+                variance[columns] = w @ (X[:, columns] - mean[columns]) ** 2
+
+            _over_columns(fill, d)
+            centre = mean
         # A feature whose spread is rounding error is constant.
         constant = variance <= (10 * np.finfo(np.float64).eps) * (mean**2 + variance)
         return centre, np.where(constant, 1.0, np.sqrt(np.maximum(variance, 0)))
@@ -85,17 +93,39 @@ def check_learner(estimator: Any, C: Any, scaling: Any) -> None:
 
 def _by_range(X: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean, unless X is sparse, and the distance from the smallest to the largest value of each feature."""
-    highest, lowest = X.max(axis=0), X.min(axis=0)
+    d = X.shape[1]
+    centre, width = np.zeros(d), np.empty(d)
     if issparse(X):
-        highest, lowest, centre = highest.toarray().ravel(), lowest.toarray().ravel(), np.zeros(X.shape[1])
+        width[:] = X.max(axis=0).toarray().ravel() - X.min(axis=0).toarray().ravel()
     else:
-        centre = weight @ X / weight.sum()
-    width = np.asarray(highest - lowest, dtype=np.float64)
+
+        def fill(columns: slice) -> None:
+            centre[columns] = weight @ X[:, columns] / weight.sum()
+            width[columns] = X[:, columns].max(axis=0) - X[:, columns].min(axis=0)
+
+        _over_columns(fill, d)
     return centre, np.where(width > 0, width, 1.0)
+
+
+def _over_columns(fill: Callable[[slice], None], d: int) -> None:
+    """Fill what is known of each feature, in threads; always so many at once, so that sums have the same bits."""
+
+    def quietly(columns: slice) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite sums are refused by who asks for them
+            fill(columns)
+
+    over_slices(quietly, d, at_least=16, at_most=16)
 
 
 def scaled(X: Any, centre: FloatArray, scale: FloatArray) -> Any:
     """Return (X - centre) / scale in double precision; sparse X stays sparse."""
     if issparse(X):
         return X.astype(np.float64).multiply(1 / scale).tocsr()
-    return (X - centre) / scale
+    found = np.empty(X.shape)
+
+    def fill(rows: slice) -> None:
+        np.subtract(X[rows], centre, out=found[rows])
+        found[rows] /= scale
+
+    over_slices(fill, len(found), at_least=2048)
+    return found
