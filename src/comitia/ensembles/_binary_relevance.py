@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 from joblib import Parallel, delayed
 
 from comitia._labels import dense
@@ -89,7 +90,7 @@ class EBRClassifier(BaseLearnerEnsemble):
             verbose=self.verbose,
             device=self.device,
         )
-        coef = fit.coef / scale
+        coef = np.divide(fit.coef, scale, out=fit.coef)  # in place: M × K × d numbers are many
         intercept = fit.intercept - coef @ centre
         shape = (-1, data.Y.shape[1])
         crew = LogisticCrew(coef.reshape(*shape, data.X.shape[1]), intercept.reshape(shape))

@@ -223,7 +223,9 @@ def fit_with(
 
         solved = solve_on(place, problems, tol, max_iter)
     fit.coef[finite[:, None], order] = solved.point[:, :d]
-    fit.intercept[finite] = solved.point[:, d:].sum(axis=1) - fit.coef[finite] @ centre
+    fit.intercept[finite] = solved.point[:, d:].sum(axis=1)
+    if centre.any():
+        fit.intercept[finite] -= fit.coef[finite] @ centre
     check_finite("the coefficients of logistic regressions", fit.coef)
     check_finite("the intercepts of logistic regressions", fit.intercept, or_infinite=True)
     fit.objective[finite] = solved.objective
