@@ -75,31 +75,24 @@ class Asking:
         """Weights of the members in a decision."""
         return None
 
-    def _gathered(
-        self, X: Any, decide: Callable[[Beliefs], Any], *, once: bool = True, by: Decision | None = None
-    ) -> NDArray[Any]:
-        """Return what is decided about X, an array with a row for each instance.
+    def _gathered(self, X: Any, decide: Callable[[Beliefs], NDArray[Any]], *, once: bool = True) -> NDArray[Any]:
+        """Return what is decided about X, with a row for each instance."""
+        with limited_to(getattr(self, "n_jobs", None)):
+            parts = self._over_parts(lambda part: decide(part.beliefs), self._features(X), once=once)
+        return np.asarray(joined(parts, sparse=False))
 
-        With ``by``, the decision that ``decide`` makes, it has a column for each label, and those that cannot matter
-        are left out on the way.
+    def _labelings(self, X: Any, find: Callable[[Beliefs], NDArray[Any]], by: Decision, sparse: bool) -> Any:
+        """Return labels or marginals of X, (n, K), as a CSR matrix if it is sparse.
+
+        ``by`` is the decision they come from: what cannot matter for it is left out on the way.
         """
-        return np.asarray(joined(self._gathered_parts(X, decide, once, by, sparse=False), sparse=False))
-
-    def _gathered_parts(
-        self, X: Any, decide: Callable[[Beliefs], Any], once: bool, by: Decision | None, sparse: bool
-    ) -> list[Any]:
         K = len(self.label_names_)
 
-        def find(part: Part) -> Any:
-            found = decide(part.beliefs)
-            return found if by is None else part.in_full(found, K, sparse)
+        def found(part: Part) -> Any:
+            return part.in_full(find(part.beliefs), K, sparse)
 
         with limited_to(getattr(self, "n_jobs", None)):
-            return self._over_parts(find, self._features(X), [] if by is None else [by], once=once)
-
-    def _labelings(self, X: Any, decide: Callable[[Beliefs], Any], by: Decision, sparse: bool) -> Any:
-        """Return labels or marginals (n, K) of X, as a CSR matrix if it is sparse."""
-        return joined(self._gathered_parts(X, decide, True, by, sparse), sparse)
+            return joined(self._over_parts(found, self._features(X), [by], once=True), sparse)
 
     def _over_parts(
         self,
