@@ -2,9 +2,11 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -49,11 +51,11 @@ def recipe(heading, starts_with):
     return next(block.strip() for block in blocks if block.strip().startswith(starts_with))
 
 
-def run(folder, command):
+def run(folder, command, **environment):
     root = Path(__file__).parents[2]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root / "src"), str(folder)])}
+    environment |= {"PYTHONPATH": os.pathsep.join([str(root / "src"), str(folder)])}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False
+        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=180, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
 
@@ -85,4 +87,31 @@ def test_the_recipe_for_one_allocation_runs_where_srun_is_nothing(folder):
     path = f'export PATH="{Path(sys.executable).parent}:$PATH"\n'
     (place / "job.sh").write_text(f"{path}{commands}trap 'kill $(jobs -p)' EXIT\n{text}\n")
     run(place, ["bash", "job.sh"])
+    assert Store.read(place / "results").rows() == rows
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path(sys.executable).with_name("ray").is_file(), reason="needs the command ray")
+def test_the_recipe_for_ray_runs_where_the_head_is_the_only_machine(folder):
+    place, rows = folder
+    start, _, run_there, *_ = (line.partition("#")[0].split() for line in recipe("Ray", "ray start").splitlines())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    # In the foreground, so that it ends with us: "ray stop" would end every cluster of this machine.
+    head = [str(Path(sys.executable).with_name("ray")), *start[1:], "--block", "--port", port, "--num-cpus", "2"]
+    options = ["--include-dashboard", "false", "--object-store-memory", str(10**8), "--disable-usage-stats"]
+    # Where a token is there, Ray asks for it; who joins is to say so.
+    token = {"RAY_AUTH_MODE": "token"}
+    streams = {"stdout": (place / "head.txt").open("w"), "stderr": subprocess.STDOUT}
+    with streams["stdout"], subprocess.Popen([*head, *options], env=os.environ | token, **streams) as ray:
+        try:
+            while "Ray runtime started" not in (place / "head.txt").read_text():
+                assert ray.poll() is None, (place / "head.txt").read_text()
+                time.sleep(0.2)
+            command = [sys.executable, "-m", *run_there]
+            command[command.index("table2")] = "plan.toml"
+            run(place, [*command, "--output", "results"], RAY_ADDRESS=f"127.0.0.1:{port}", **token)
+        finally:
+            ray.terminate()
     assert Store.read(place / "results").rows() == rows

@@ -44,7 +44,8 @@ class RayWorkers:
                 ray.init(given, log_to_driver=False, logging_level="ERROR")
             except Exception as error:
                 raise ClusterError(
-                    f"the cluster {address} cannot be reached (start one with 'ray start --head'): {error}"
+                    f"the cluster {address} cannot be reached (start one with 'ray start --head'; where it asks for a "
+                    f"token, set RAY_AUTH_MODE=token here as well): {error}"
                 ) from error
         self.slots = max(1, min(int(ray.cluster_resources().get("CPU", 1)), at_most or 10**6))
         self._at_most = at_most or _IN_FLIGHT
