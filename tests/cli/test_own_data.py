@@ -1,6 +1,7 @@
 """Files as spreadsheets and databases write them, from `comitia train` to the predictions of rows never seen."""
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -148,6 +149,21 @@ def test_options_of_columns_that_are_not_there_are_refused(here):
     assert (ended.code, "unknown notation" in ended.said) == (2, True)
 
 
+def test_days_and_months_are_told_apart_by_an_option(here):
+    day = np.arange(N) % 12 + 1
+    frame = songs()[["tempo"]].assign(released=[f"{d}/{d}/2020" for d in day], y=day % 2)
+    (here / "songs.csv").write_text(csv_of(frame))
+    ended = comitia("train", "songs.csv", "-l", "y", *FEW, "-o", "m.skops")
+    assert "left out 1: released, dates in which day and month could be exchanged" in ended.said
+    few = ("--ensembles", "EBR", "--losses", "F1", "-m", 3, "--folds", 2, "-j", 1)
+    ended = comitia("compare", "songs.csv", "-l", "y", "--month-first", *few, "-o", "run", "--json")
+    assert "columns: numbers 1; dates 1" in ended.said
+    (advice,) = ended.json["recommendations"]
+    assert "--month-first" in advice["command"]
+    assert "with_columns(day_first=False)" in advice["python"]
+    assert comitia(*shlex.split(advice["command"])[1:]).code == 0
+
+
 @pytest.fixture
 def trained(here):
     frame = songs()[["id", "tempo", "genre"]].assign(calm=np.arange(N) % 2, jazz=(np.arange(N) % 3 == 1).astype(int))
@@ -171,6 +187,8 @@ def test_another_loss_needs_no_refit_and_predictions_are_scored_where_labels_are
     assert found.columns.tolist() == ["id", "calm", "jazz", "expected loss"]
     assert found["id"].tolist() == trained["id"].tolist()
     assert "the labels are known there: hamming loss" in comitia("predict", "m.skops", "songs.csv", "-o", "o.csv").said
+    assert comitia("predict", "m.skops", "songs.csv", "--keep", "all", "-o", "all.csv").code == 0
+    assert pd.read_csv(here / "all.csv").columns.tolist() == ["id", "tempo", "genre", "calm", "jazz"]
     trained.drop(columns="jazz").to_csv(here / "new.csv", index=False)
     assert "known there" not in comitia("predict", "m.skops", "new.csv", "-o", "p.csv").said
     ended = comitia("predict", "m.skops", "songs.csv", "--keep", "jazz", "-o", "q.csv")

@@ -73,9 +73,28 @@ def test_wrong_tables_are_refused(case: str, tmp_path: Path) -> None:
 
 def test_columns_that_are_no_features_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    pandas.DataFrame({"a": [[1, 2], [3]], "y": [0, 1]}).to_parquet(path)
+    pandas.DataFrame({"a": [b"12", b"3"], "y": [0, 1]}).to_parquet(path)
     with pytest.raises(DataFormatError, match="'a' to hold numbers, UTF-8 text or dates"):
         load_table(path, labels=["y"])
+
+
+def test_columns_of_lists_and_objects_are_texts_that_can_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pandas.DataFrame({"a": [[1, 2], None], "b": [0.5, 1.5], "y": [0, 1]}).to_parquet(path)
+    read = load_table(path, labels=["y"])
+    assert read.X["a"].fillna("").tolist() == ["[1, 2]", ""]
+    assert read.with_columns(ignore=["a"]).feature_names == ("b",)
+    lines = tmp_path / "t.jsonl"
+    lines.write_text('{"a": {"b": 1}, "y": 0}\n{"a": {"b": 2}, "y": 1}\n')
+    assert load_table(lines, labels=["y"]).X["a"].tolist() == ['{"b": 1}', '{"b": 2}']
+
+
+def test_numbers_that_begin_with_a_zero_are_codes(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("n,zip,z,y\n10,01067,0,1\n20,99084,0.05,0\n")
+    read = load_table(path, labels=["y"])
+    assert read.X["zip"].tolist() == ["01067", "99084"]
+    assert read.X[["n", "z"]].to_numpy().tolist() == [[10, 0], [20, 0.05]]
 
 
 def test_more_than_fits_is_refused_before_it_is_read(tmp_path: Path) -> None:

@@ -139,6 +139,8 @@ def options_of(settings: Mapping[str, Any]) -> Iterator[str]:
     for key, value in settings.items():
         if key == "columns":
             yield from options_of(value)
+        elif isinstance(value, bool):
+            yield "--day-first" if value else "--month-first"
         elif isinstance(value, str):
             yield from (f"--{key.replace('_', '-')}", value)
         else:

@@ -25,13 +25,16 @@ ONE_COLUMN, EXPECTED = "labels", "expected loss"
 """How the columns are called that hold all labels of a row, and what the model expects to lose by them."""
 
 
-def kept_columns(data: Dataset, wanted: Sequence[str]) -> Any:
-    """Return the columns of the data that are to stand beside predictions; ``all`` is all of them."""
+def kept_columns(data: Dataset, wanted: Sequence[str], labels: Sequence[str]) -> Any:
+    """Return the columns of the data that are to stand beside predictions; ``all`` is all but those of the labels."""
     import pandas as pd
 
     names = list(data.feature_names)
     try:
-        chosen = names if list(wanted) == ["all"] and "all" not in names else matching(names, list(wanted), "--keep")
+        if list(wanted) == ["all"] and "all" not in names:
+            chosen = [name for name in names if name not in labels]
+        else:
+            chosen = matching(names, list(wanted), "--keep")
     except ComitiaError as error:
         raise misuse("--keep", str(error).removeprefix("--keep: ")) from None
     if hasattr(data.X, "columns"):

@@ -20,6 +20,7 @@ from comitia.cli.options import (
     Cluster,
     DataArgument,
     DataHome,
+    DayFirst,
     Details,
     Ensembles,
     Features,
@@ -69,6 +70,7 @@ def compare(
     text: Text = None,
     numbers: Numbers = None,
     missing_values: MissingValues = None,
+    day_first: DayFirst = None,
     ensembles: Ensembles = _ENSEMBLES,
     losses: Losses = "hamming,subset01,f1",
     aggregations: Aggregations = "all",
@@ -106,7 +108,7 @@ def compare(
         "aggregations": names("--aggregations", "aggregation", aggregations, WAYS),
         "pools": names("--pools", "pool", pools, POOLS),
     }
-    columns = column_options(features, ignore, categories, text, numbers, missing_values)
+    columns = column_options(features, ignore, categories, text, numbers, missing_values, day_first)
     source = data_source(data, labels, labels_in=labels_in, separator=separator, positive=positive, columns=columns)
     dataset = loaded(source, data_home)
     introduce(dataset)

@@ -29,6 +29,7 @@ from comitia.cli.options import (
     Categories,
     DataArgument,
     DataHome,
+    DayFirst,
     Ensemble,
     Exclusive,
     ExpectedLoss,
@@ -88,6 +89,7 @@ def train(
     text: Text = None,
     numbers: Numbers = None,
     missing_values: MissingValues = None,
+    day_first: DayFirst = None,
     ensemble: Ensemble = "ecc",
     loss: LossOption = "hamming",
     aggregation: AggregationOption = None,
@@ -115,7 +117,7 @@ def train(
     """
     wished = {**_wished(ensemble, loss, aggregation), "n_estimators": members, "random_state": seed}
     limits = asked_limits(at_least, at_most, exclusive, implies)
-    columns = column_options(features, ignore, categories, text, numbers, missing_values)
+    columns = column_options(features, ignore, categories, text, numbers, missing_values, day_first)
     source = data_source(data, labels, labels_in=labels_in, separator=separator, positive=positive, columns=columns)
     _check_output(output, (".skops",), [Path(source.path)] if source.path else [], force)
     dataset = loaded(source, data_home)
@@ -251,7 +253,7 @@ def predict(
     opened = _opened(model, limits, doubt)
     _decide_otherwise(opened, loss, aggregation)
     given = load_features(data)
-    kept = kept_columns(given, split(keep or []))
+    kept = kept_columns(given, split(keep or []), opened.labels)
     check_names(kept, opened.labels)
     inputs = opened.inputs(given)
     found = _answered(opened, inputs, proba, doubt)

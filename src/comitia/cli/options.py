@@ -102,6 +102,15 @@ Numbers = Annotated[
 MissingValues = Annotated[
     list[str] | None, typer.Option(help="Cells that count as missing: [cyan]unknown,none[/].", rich_help_panel=_COLUMNS)
 ]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first",
+        help="What 3/4/2020 is, where the dates themselves do not tell.",
+        show_default=False,
+        rich_help_panel=_COLUMNS,
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option("--n-jobs", "-j", min=1, help="Number of cores to use; all by default. It changes no result."),
@@ -211,7 +220,9 @@ OtherAggregation = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Columns of DATA to write beside predictions; [cyan]all[/] of them.", rich_help_panel=_FORM),
+    typer.Option(
+        help="Columns of DATA to write beside predictions; [cyan]all[/] but the labels.", rich_help_panel=_FORM
+    ),
 ]
 OneColumn = Annotated[
     bool, typer.Option("--labels-in-one-column", help="Write names of labels as a;b.", rich_help_panel=_FORM)
@@ -296,6 +307,7 @@ def column_options(
     text: list[str] | None,
     numbers: str | None,
     missing_values: list[str] | None,
+    day_first: bool | None,
 ) -> dict[str, Any]:
     """What was said of the columns, as `comitia.columns.TableEncoder` takes it."""
     if numbers is not None and numbers not in NOTATIONS:
@@ -308,4 +320,5 @@ def column_options(
         "missing_values": missing_values,
     }
     given: dict[str, Any] = {key: split(value) for key, value in lists.items() if value}
-    return given if numbers is None else {**given, "numbers": numbers}
+    scalars = {"numbers": numbers, "day_first": day_first}
+    return given | {key: value for key, value in scalars.items() if value is not None}

@@ -19,7 +19,7 @@ _SAMPLE = 1 << 16
 _BLANK_LINES = re.compile(rb"(?:[ \t]*(?:\r\n|\r|\n))+")
 _SEPARATOR_LINE = re.compile(rb"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
-_HEXADECIMAL = re.compile(rb"[+-]?0x[0-9a-f]", re.IGNORECASE)
+_NO_NUMBER = re.compile(rb"(?<![0-9.])0(?:x[0-9a-f]|[0-9])", re.IGNORECASE)
 
 
 class Dialect(NamedTuple):
@@ -133,15 +133,15 @@ def _parsed(text: bytes, dialect: Dialect) -> Any:
     arrow, types = require("pyarrow"), require("pyarrow.types")
     table = _parse(text, dialect, {})
     names = table.column_names
-    if _HEXADECIMAL.search(text) and len(set(names)) == len(names):
-        # Arrow reads 0x10 as 16, and nobody else does.
+    if _NO_NUMBER.search(text) and len(set(names)) == len(names):
+        # Arrow reads 0x10 as 16, and nobody else does; and 01067, which is a code, as 1067.
         compute = require("pyarrow.compute")
         integers = {name: arrow.string() for name in names if types.is_integer(table.column(name).type)}
         texts = _parse(text, dialect, integers) if integers else table
         strange = [
             name
             for name in integers
-            if compute.any(compute.match_substring_regex(texts.column(name), r"^\s*[+-]?0[xX]")).as_py()
+            if compute.any(compute.match_substring_regex(texts.column(name), r"^\s*[+-]?0[xX0-9]")).as_py()
         ]
         if strange:
             table = _parse(text, dialect, {name: arrow.string() for name in strange})
