@@ -1,6 +1,7 @@
 """Measures of a set against scikit-learn and against exhaustive search."""
 
 import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -20,6 +21,7 @@ from comitia.measures import (
     get_measure,
 )
 from comitia.measures import _averages as averages_module
+from comitia.relevance import fit_calibration
 
 
 def g_mean(tp, fp, fn, tn):
@@ -122,13 +124,29 @@ def test_calibrated_beliefs_are_cut_at_half_the_best_f1_and_at_the_prevalence():
     rng = np.random.default_rng(3)
     p = rng.random((400, 2)) ** 3
     y = (rng.random(p.shape) < p).astype(int)
-    cuts = np.array(MacroF().resolve(p, y).false_positive)
+    cuts = np.array(MacroF(estimate="expected").resolve(p, y).false_positive)
     chosen = p > cuts
     best = 2 * (p * chosen).sum(axis=0) / (p.sum(axis=0) + chosen.sum(axis=0))
     np.testing.assert_allclose(cuts, best / 2)
-    np.testing.assert_allclose(MacroJaccard().resolve(p, y).false_positive, cuts)
-    np.testing.assert_allclose(BalancedAccuracy().resolve(p, y).false_positive, p.mean(axis=0), atol=0.01)
-    assert isinstance(MicroF().resolve(p, y).false_positive, float)
+    np.testing.assert_allclose(MacroJaccard(estimate="expected").resolve(p, y).false_positive, cuts)
+    balanced = BalancedAccuracy(estimate="expected").resolve(p, y)
+    np.testing.assert_allclose(balanced.false_positive, p.mean(axis=0), atol=0.01)
+    assert isinstance(MicroF(estimate="expected").resolve(p, y).false_positive, float)
+
+
+@pytest.mark.parametrize("measure", [MacroF(), MicroF(), MacroJaccard(), BalancedAccuracy()])
+def test_beliefs_are_cut_where_calibrated_ones_would_be(measure):
+    rng = np.random.default_rng(4)
+    p = rng.random((600, 3)) ** 3
+    y = (rng.random(p.shape) < p).astype(int)
+    y[5:, 2] = 0  # too few to calibrate by
+    timid = 0.3 + 0.3 * p
+    answers = measure.resolve(timid, y).minimise(Marginals(timid))
+    calibrated = fit_calibration(timid, y, kind="sigmoid").apply(timid)
+    plain = replace(measure, estimate="expected")
+    np.testing.assert_array_equal(answers, plain.resolve(calibrated, y).minimise(Marginals(calibrated)))
+    if not isinstance(measure, BalancedAccuracy):  # whose cut, the mean, is right for timid beliefs as well
+        assert measure.value(y, answers) > plain.value(y, plain.resolve(timid, y).minimise(Marginals(timid))) + 0.01
 
 
 def test_a_label_that_none_has_is_cut_at_one_half():

@@ -57,7 +57,7 @@ class MacroF(_F):
         How much recall counts in comparison with precision.
     zero_division : float
         The value of a label that is neither true nor predicted for any instance.
-    estimate : {"expected", "smoothed", "empirical"}
+    estimate : {"calibrated", "expected", "smoothed", "empirical"}
         See :class:`Measure`.
 
     Examples
@@ -127,7 +127,7 @@ class MacroJaccard(Measure):
     ----------
     zero_division : float
         The value of a label that is neither true nor predicted for any instance.
-    estimate : {"expected", "smoothed", "empirical"}
+    estimate : {"calibrated", "expected", "smoothed", "empirical"}
         See :class:`Measure`.
 
     Examples
@@ -166,7 +166,7 @@ class BalancedAccuracy(Measure):
 
     Parameters
     ----------
-    estimate : {"expected", "smoothed", "empirical"}
+    estimate : {"calibrated", "expected", "smoothed", "empirical"}
         See :class:`Measure`.
 
     Examples

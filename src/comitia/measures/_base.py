@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +13,11 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, LabelRows, check_labels, checked, listed
 from comitia.losses import Constraints, Hamming, Loss, Within
 from comitia.measures._cuts import best_cuts
-from comitia.relevance import Marginals
+from comitia.relevance import Calibration, Marginals, fit_calibration
 
-Estimate = Literal["expected", "smoothed", "empirical"]
+Estimate = Literal["calibrated", "expected", "smoothed", "empirical"]
 
+_HALVINGS = 60
 # A label with this many relevant instances is judged half by what it is, half by what is believed of it.
 _PRIOR = 10.0
 
@@ -32,11 +33,13 @@ class Measure(ABC):
 
     Parameters
     ----------
-    estimate : {"expected", "smoothed", "empirical"}
-        What the counts are estimated from.  ``"expected"`` puts the probabilities themselves in the place of the
-        labels: little variance, right where beliefs are calibrated.  ``"empirical"`` takes the labels: right with many
-        relevant instances, too sure of itself with few.  ``"smoothed"`` is between them, label by label: with m
-        relevant instances the labels weigh m / (m + 10).
+    estimate : {"calibrated", "expected", "smoothed", "empirical"}
+        What the counts are estimated from.  ``"calibrated"`` puts the probabilities in the place of the labels, once a
+        sigmoid has brought them into line with these (:func:`comitia.relevance.fit_calibration`; labels with fewer
+        than ten relevant instances as they are): little variance, and two parameters a label to be wrong about.
+        ``"expected"`` takes them as they are, which is right where they are calibrated.  ``"empirical"`` takes the
+        labels: right with many relevant instances, too sure of itself with few.  ``"smoothed"`` is between these two,
+        label by label: with m relevant instances the labels weigh m / (m + 10).
 
     Examples
     --------
@@ -48,12 +51,14 @@ class Measure(ABC):
     title: ClassVar[str] = ""
     """What people call it."""
 
-    estimate: Estimate = field(default="expected", kw_only=True)
+    estimate: Estimate = field(default="calibrated", kw_only=True)
     micro: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.estimate not in ("expected", "smoothed", "empirical"):
-            raise ComitiaError(f"estimate must be 'expected', 'smoothed' or 'empirical'; got {self.estimate!r}.")
+        if self.estimate not in get_args(Estimate):
+            raise ComitiaError(
+                f"estimate must be 'calibrated', 'expected', 'smoothed' or 'empirical'; got {self.estimate!r}."
+            )
 
     def value(self, truth: ArrayLike | Any, labeling: ArrayLike | Any, weight: ArrayLike | None = None) -> float:
         """Return the measure of a whole set.
@@ -84,16 +89,25 @@ class Measure(ABC):
 
         Notes
         -----
-        O(nK log n), all labels at once.  Equal values go to the cut that predicts less.
+        O(nK log n), all labels at once.  Equal values go to the cut that predicts less.  Cuts are of the probabilities
+        as they are given, whatever they were found on.
         """
         belief, y, mass = _judged(p, truth, weight)
+        calibration = fit_calibration(belief, y, mass, "sigmoid") if self.estimate == "calibrated" else None
+        if calibration is not None:
+            belief = calibration.apply(belief)
         target = self._target(belief, y, mass)
         if self._pools_labels():
             cells = belief.reshape(-1, 1)
             of_cells = cells if target is belief else target.reshape(-1, 1)
             cut = float(self._cuts(cells, of_cells, np.repeat(mass, y.shape[1]))[0]) if y.any() else 0.5
-            return Hamming(false_positive=cut, false_negative=1 - cut)
-        cuts = np.where(y.any(axis=0), self._cuts(belief, target, mass), 0.5)
+            if calibration is None or set(calibration.kinds) == {"none"}:
+                return Hamming(false_positive=cut, false_negative=1 - cut)
+            cuts = np.full(y.shape[1], cut)
+        else:
+            cuts = np.where(y.any(axis=0), self._cuts(belief, target, mass), 0.5)
+        if calibration is not None:
+            cuts = _before(calibration, cuts)
         return Hamming(false_positive=tuple(cuts.tolist()), false_negative=tuple((1 - cuts).tolist()))
 
     def cross_fitted(
@@ -148,18 +162,28 @@ class Measure(ABC):
 
     def _cuts(self, p: FloatArray, target: FloatArray, weight: FloatArray) -> FloatArray:
         cuts, best = best_cuts(p, target, weight, self._of_counts)
-        known = self._cut_at(best) if self.estimate == "expected" else None
+        known = self._cut_at(best) if self.estimate in ("calibrated", "expected") else None
         return cuts if known is None else known
 
     def _target(self, p: FloatArray, y: LabelArray, weight: FloatArray) -> FloatArray:
         """Return what stands for the labels when counts are taken."""
-        if self.estimate == "expected":
+        if self.estimate in ("calibrated", "expected"):
             return p
         if self.estimate == "empirical":
             return y.astype(np.float64)
         relevant = (weight > 0) @ y.astype(np.float64)
         trust = relevant / (relevant + _PRIOR)
         return np.asarray(trust * y + (1 - trust) * p)
+
+
+def _before(calibration: Calibration, cuts: FloatArray) -> FloatArray:
+    """Return the cuts of uncalibrated probabilities that divide them as these divide calibrated ones."""
+    low, high = np.zeros(len(cuts)), np.ones(len(cuts))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = calibration.apply(middle[None, :])[0] > cuts
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.where(np.array(calibration.kinds) == "none", cuts, low)
 
 
 def confusion(

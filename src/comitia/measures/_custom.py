@@ -33,7 +33,7 @@ class CountMeasure(Measure):
         Takes arrays tp, fp, fn, tn of one shape and returns that many finite values, element by element.
     average : {"macro", "micro"}
         Whether the values of the labels are averaged or their counts added.
-    estimate : {"expected", "smoothed", "empirical"}
+    estimate : {"calibrated", "expected", "smoothed", "empirical"}
         See :class:`Measure`.
 
     Examples

@@ -36,7 +36,7 @@ def get_measure(measure: MeasureLike, **parameters: Any) -> Measure:
     --------
     >>> from comitia.measures import get_measure
     >>> get_measure("macro-f1", beta=2)
-    MacroF(estimate='expected', beta=2, zero_division=0.0)
+    MacroF(estimate='calibrated', beta=2, zero_division=0.0)
     """
     if isinstance(measure, Measure):
         if parameters:
@@ -61,7 +61,7 @@ def get_target(loss: TargetLike) -> Loss | Measure:
     --------
     >>> from comitia.measures import get_target
     >>> get_target("f1"), get_target("micro-f1")
-    (FLoss(beta=1.0, zero_division=1.0), MicroF(estimate='expected', beta=1.0, zero_division=0.0))
+    (FLoss(beta=1.0, zero_division=1.0), MicroF(estimate='calibrated', beta=1.0, zero_division=0.0))
     """
     if isinstance(loss, Measure):
         return loss
