@@ -48,6 +48,8 @@ stays below what is allowed, by conformal risk control on out-of-bag beliefs; wh
 labels that were not denied, ± its standard error over the splits, *open* the share of labels that were left open.
 """
 
+FEWEST_SPLITS = 10
+
 Groups = dict[tuple[str, str], dict[int, Scored]]
 
 
@@ -176,7 +178,7 @@ def _promises(kept: list[Kept]) -> Iterator[str]:
     for ensemble in ENSEMBLES:
         for dataset in PROMISED:
             rows = [row for row in kept if (row.ensemble, row.dataset) == (ensemble, dataset)]
-            if not rows:
+            if len(rows) < FEWEST_SPLITS:
                 continue
             for place, asked in enumerate(ASKED):
                 reached = np.array([100 * row.reached[place] for row in rows])
