@@ -234,7 +234,7 @@ class Bench:
 
     def _files(self, package: str, mutated: str) -> list[str]:
         """The files with tests of a package: first those that speak of what the mutated one defines, then the quick."""
-        names = [f"src/comitia/{package}", *PACKAGES[package]]
+        names = [f"src/comitia/{package}", *PACKAGES[package], "tests/test_house.py"]
         files = [file for name in names for file in sorted((self.tree / name).rglob("*.py")) or [self.tree / name]]
         texts = {str(file.relative_to(self.tree)): file.read_text(encoding="utf-8") for file in files}
         defined = [node.name for node in ast.parse(texts[mutated]).body if hasattr(node, "name")]

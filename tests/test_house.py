@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import dataclasses
 import doctest
 import importlib
 import inspect
@@ -118,3 +119,21 @@ def test_all_that_is_imported_is_declared_and_nothing_that_is_not():
     used = set().union(*(imported(root / name) for name in ("src", "docs", "examples", "benchmarks")))
     used |= imported(root / "tests", ("import_module", "importorskip"))
     assert set().union(*extras.values()) - _TOOLS <= used
+
+
+ENGINES = ("Processes", "ThisProcess")
+"""They hold processes, and are no values."""
+VALUES = {
+    name: kind
+    for name, thing in doors()
+    for kind in [thing if inspect.isclass(thing) else type(thing)]
+    if dataclasses.is_dataclass(kind) and not inspect.isabstract(kind) and kind.__name__ not in ENGINES
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_public_values_cannot_be_changed(name):
+    value = object.__new__(VALUES[name])
+    for field in ["anything", *(field.name for field in dataclasses.fields(value))]:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(value, field, 1)
