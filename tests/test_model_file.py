@@ -194,6 +194,37 @@ def test_memory_is_known_before_it_is_taken(kind, joint, path):
         load(path, max_bytes=needed - 1)
 
 
+@pytest.fixture
+def committee(joint, path) -> Path:
+    members = [("trees", ENSEMBLES["emodt"](8)), ("lines", ENSEMBLES["ebr"](n_estimators=8))]
+    save(ENSEMBLES["committee"](members, random_state=0).fit(joint.X, joint.Y), path)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:.*out-of-bag")
+@pytest.mark.parametrize("name", ["weights_", "joint_weights_"])
+@pytest.mark.parametrize(
+    ("weight", "answer"),
+    [('"ctp-joint"', "numbers of zero or more"), ("-1.0", "of zero"), ("7.0", "sum to one over 2")],
+)
+def test_a_committee_with_odd_weights_is_refused(name, weight, answer, committee):
+    load(committee)
+    rewritten(committee, schema(lambda tree: of(tree, name)["content"]["trees"].update(content=weight)))
+    with pytest.raises(ModelFileError, match=f"{name} must .*{answer}"):
+        load(committee)
+
+
+@pytest.mark.filterwarnings("ignore:.*out-of-bag")
+def test_a_committee_of_something_else_is_refused(committee):
+    def replace(tree):
+        pair = of(tree, "members")["content"][0]["content"]
+        pair[1] = {**of(tree, "weights_")["content"]["trees"], "__id__": 1}
+
+    rewritten(committee, schema(replace))
+    with pytest.raises(ModelFileError, match="cannot be opened as a model"):
+        load(committee)
+
+
 def test_one_array_read_many_times_counts_as_often(joint, path):
     save(fitted("ebr", joint), path)
     with path.open("rb") as file:

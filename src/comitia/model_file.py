@@ -340,7 +340,7 @@ def _check_parts(part: Any) -> None:
 def _check_whole(model: Model) -> None:
     """Check that members, names and forms of an ensemble fit each other."""
     ensemble = model.ensemble
-    ensemble.get_params()
+    ensemble._check_opened()
     n_labels = len(model.labels)
     if not n_labels or list(ensemble.label_names_) != list(model.labels):
         raise ModelFileError("its labels have other names in the ensemble")

@@ -340,6 +340,11 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         """
         return size.members * size.n * size.labels * size.values
 
+    def _check_opened(self) -> None:
+        """Check what was opened from a file, beyond what its parts say of themselves."""
+        self.get_params()
+        self.__sklearn_tags__()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

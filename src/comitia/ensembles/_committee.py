@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -264,6 +265,15 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
     def _weights(self) -> FloatArray | None:
         return np.array(list(self.weights_.values()))
+
+    def _check_opened(self) -> None:
+        super()._check_opened()
+        for name in ("weights_", "joint_weights_"):
+            found = list(getattr(self, name).values())
+            if not all(isinstance(weight, float) and weight >= 0 for weight in found):
+                raise ComitiaError(f"{name} must be numbers of zero or more; got {found}.")
+            if len(found) != len(self.members_) or not math.isclose(sum(found), 1.0):
+                raise ComitiaError(f"{name} must sum to one over {len(self.members_)} ensembles; got {found}.")
 
     def _features(self, X: Any) -> Any:
         return pass_features(self, X, fit=False)
