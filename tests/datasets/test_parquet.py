@@ -93,6 +93,7 @@ def test_declared_categories_stay_and_texts_are_texts(tmp_path: Path) -> None:
     X = load_features(tmp_path / "t.parquet").X
     assert X["k"].cat.categories.tolist() == ["b", "a"]
     assert pandas.api.types.is_string_dtype(X["s"].dropna())
+    assert not isinstance(X["s"].dtype, pandas.CategoricalDtype)  # which is_string_dtype takes for text
     assert X.isna().sum().tolist() == [1, 1, 0]
 
 
