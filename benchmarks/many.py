@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
@@ -13,30 +14,29 @@ from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
 CARDINALITY = 5
 
 
-def run(quick: bool = False) -> list[Case]:
+def run(quick: bool = False) -> Iterator[Case]:
     shrink = 10 if quick else 1
-    cases = _forest(100_000 // shrink, 100_000 // shrink, 10_000 // shrink)
+    yield from _forest(100_000 // shrink, 100_000 // shrink, 10_000 // shrink)
     n, K = 5_000 // shrink, 2_000 // shrink
     X, Y = dense_features(n, 100, K)
-    cases.append(_fit(EBRClassifier(n_estimators=10, n_jobs=2, random_state=0), X, Y, 15))
-    cases.append(_fit(ECCClassifier(n_estimators=10, n_jobs=2, random_state=0), X, Y, 40))
+    yield _fit(EBRClassifier(n_estimators=10, n_jobs=2, random_state=0), X, Y, 15)
+    yield _fit(ECCClassifier(n_estimators=10, n_jobs=2, random_state=0), X, Y, 40)
     X, Y = sparse_features(n, 5_000 // shrink, K)
-    cases.append(_fit(EBRClassifier(n_estimators=10, n_jobs=2, random_state=0), X, Y, 40))
-    return cases
+    yield _fit(EBRClassifier(n_estimators=10, n_jobs=2, random_state=0), X, Y, 40)
 
 
-def _forest(n: int, K: int, n_new: int) -> list[Case]:
+def _forest(n: int, K: int, n_new: int) -> Iterator[Case]:
     X, Y = clusters(n, 200, K)
     new = clusters(n_new, 200, K, seed=1)[0]
     before = peak_memory()
     forest = EMODTClassifier(20, n_jobs=2, random_state=0)
     name = f"EMODT, {n} x 200, K = {K}"
-    cases = [_timed(f"{name}: fit of 20 trees", lambda: forest.fit(X, Y), None)]
-    for loss in ("f1", "subset01"):
-        forest.set_params(loss=loss)
-        cases.append(_timed(f"{name}: {loss} of {n_new} rows", lambda: forest.predict(new), None))
+    yield _timed(f"{name}: fit of 20 trees", lambda: forest.fit(X, Y), None)
+    for loss, how in (("f1", "ctp"), ("subset01", "ptc-mode"), ("subset01", "ctp-joint")):
+        forest.set_params(loss=loss, aggregation=how)
+        yield _timed(f"{name}: {loss}, {how}, {n_new} rows", lambda: forest.predict(new), None)
     note = f"{before / 2**30:.2f} GiB of them before the fit"
-    return [*cases, Case(f"{name}: peak memory", "1 GiB", peak_memory() / 2**30, 6, note, at_most=True)]
+    yield Case(f"{name}: peak memory", "1 GiB", peak_memory() / 2**30, 6, note, at_most=True)
 
 
 def _fit(ensemble, X, Y, seconds: int) -> Case:
