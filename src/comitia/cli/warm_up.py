@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.datasets import make_multilabel_classification
 
-from comitia import AGGREGATIONS, ENSEMBLES, LOSSES, READINGS, CommitteeClassifier
+from comitia import AGGREGATIONS, ENSEMBLES, LOSSES, READINGS, CommitteeClassifier, EMODTClassifier
 from comitia._compiled import seconds_compiling
 from comitia._labels import pack_rows
 from comitia.cli.screen import messages, print_line
@@ -30,12 +30,15 @@ def warm_up() -> None:
 
     $ comitia warm-up
     """
+    if not hasattr(pack_rows, "stats"):
+        print_line("NUMBA_DISABLE_JIT is set: there is nothing to compile")
+        return
     started = time.perf_counter()
     with warnings.catch_warnings(), seconds_compiling() as compiling, messages.status("compiling ..."):
         warnings.simplefilter("ignore")  # of data that is made up
         for ensemble, X, Y in _ensembles():
             _decide(ensemble.fit(X, Y), X)
-    folder = getattr(getattr(pack_rows, "stats", None), "cache_path", None)
+    folder = pack_rows.stats.cache_path
     print_line(
         f"{duration(time.perf_counter() - started, decimals=0)}, {compiling():.0f} s of them compiling; "
         + (f"kept in {folder} and others beside it" if folder else "nothing is kept")
@@ -57,6 +60,7 @@ def _ensembles() -> Iterator[tuple[Any, Any, Any]]:
                 ways.append({"splitter": "random"})
             for way in ways:
                 yield ensemble(n_estimators=3, random_state=0, oob_score=True, **way), features, Y
+    yield EMODTClassifier(3, random_state=0), X, csr_array(Y)
     yield CommitteeClassifier(random_state=0), X[:60], Y[:60]
 
 
