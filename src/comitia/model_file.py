@@ -219,12 +219,12 @@ class Model:
     def _numbers(self, frame: Any, name: str) -> Any:
         import pandas as pd
 
-        for column in self.features:
-            if not pd.api.types.is_numeric_dtype(frame[column]):
-                raise ComitiaError(
-                    f"{name}: column {column!r} holds text, and the model has learned from numbers there"
-                )
-        return frame.to_numpy(dtype=float)
+        text = [column for column in self.features if not pd.api.types.is_numeric_dtype(frame[column])]
+        # What begins with a zero was read as a text, and may be a number all the same.
+        read = frame[text].astype(str).apply(pd.to_numeric, errors="coerce")
+        for column in [one for one in text if (read[one].isna() & frame[one].notna()).any()]:
+            raise ComitiaError(f"{name}: column {column!r} holds text, and the model has learned from numbers there")
+        return frame.assign(**{column: read[column] for column in text}).to_numpy(dtype=float)
 
 
 @cache

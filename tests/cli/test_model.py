@@ -65,6 +65,18 @@ def test_missing_columns_are_named(trained, features, tmp_path):
     assert not (tmp_path / "o.csv").exists()
 
 
+def test_numbers_that_begin_with_a_zero_are_numbers_where_the_model_knows_them(tmp_path):
+    for beside in ({}, {"kind": ["a", "b"] * 15}):
+        frame = pd.DataFrame({"n": range(30), **beside, "y": [0] * 15 + [1] * 15})
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        model = ("--ensemble", "emodt", "-m", 5, "--force", "-o", tmp_path / "m.skops")
+        assert comitia("train", tmp_path / "t.csv", "-l", "y", *model).code == 0
+        (tmp_path / "new.csv").write_text("n,kind\n002,a\n028,b\n")
+        ended = comitia("predict", tmp_path / "m.skops", tmp_path / "new.csv", "--force", "-o", tmp_path / "out.csv")
+        assert ended.code == 0, ended.said
+        assert pd.read_csv(tmp_path / "out.csv")["y"].tolist() == [0, 1]
+
+
 def test_text_where_the_model_knows_numbers_is_refused(trained, features, tmp_path):
     ended = comitia("predict", trained, write(tmp_path / "new.csv", features.assign(x2="?!")), "-o", tmp_path / "o.csv")
     assert ended.code == 1
