@@ -17,8 +17,14 @@ ray = pytest.importorskip("ray", reason="needs comitia[ray]")
 
 @pytest.fixture(scope="module")
 def address():
+    # A new one, whatever else runs on this machine.
     started = ray.init(
-        num_cpus=2, object_store_memory=10**8, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+        "local",
+        num_cpus=2,
+        object_store_memory=10**8,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
     )
     yield started.address_info["gcs_address"]
     ray.shutdown()

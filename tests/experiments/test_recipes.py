@@ -2,9 +2,11 @@
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -101,6 +103,9 @@ def test_the_recipe_for_ray_runs_where_the_head_is_the_only_machine(folder):
     # In the foreground, so that it ends with us: "ray stop" would end every cluster of this machine.
     head = [str(Path(sys.executable).with_name("ray")), *start[1:], "--block", "--port", port, "--num-cpus", "2"]
     options = ["--include-dashboard", "false", "--object-store-memory", str(10**8), "--disable-usage-stats"]
+    # In a folder of its own, with a short name: otherwise all of Ray on this machine would take it for the current one.
+    own = tempfile.mkdtemp(prefix="ray")
+    options += ["--temp-dir", own]
     # Where a token is there, Ray asks for it; who joins is to say so.
     token = {"RAY_AUTH_MODE": "token"}
     streams = {"stdout": (place / "head.txt").open("w"), "stderr": subprocess.STDOUT}
@@ -114,4 +119,6 @@ def test_the_recipe_for_ray_runs_where_the_head_is_the_only_machine(folder):
             run(place, [*command, "--output", "results"], RAY_ADDRESS=f"127.0.0.1:{port}", **token)
         finally:
             ray.terminate()
+            ray.wait()
+            shutil.rmtree(own, ignore_errors=True)
     assert Store.read(place / "results").rows() == rows
