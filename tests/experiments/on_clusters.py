@@ -204,6 +204,11 @@ def own_code_is_computed_there(path, cluster):
     assert found.rows == run_plan(plan, n_jobs=1).rows
 
 
+def who_works(_, part):
+    """Work of a fit that tells which process does it."""
+    return part, os.getpid()
+
+
 def fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend):
     for kind in (EBRClassifier, ECCClassifier, EMODTClassifier):
         here = kind(n_estimators=12, random_state=0, n_jobs=1).fit(joint.X, joint.Y)

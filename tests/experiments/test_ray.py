@@ -4,9 +4,12 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
+import joblib
 import pytest
 
+from comitia._jobs import on_cluster
 from comitia.datasets import Dataset
 from comitia.experiments import ClusterError, EnsembleSetting, Store, _agreement, run_plan, write_plan
 from tests.experiments import on_clusters
@@ -137,9 +140,36 @@ def test_a_run_goes_on_after_its_head_was_killed(joint_csv, tmp_path):
     assert Store.read(folder).rows() == run_plan(plan, n_jobs=1).rows
 
 
-def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, address):
+@pytest.fixture
+def backend(address):
+    """Fits go to Ray."""
     pytest.importorskip("ray.util.joblib").register_ray()
+    with joblib.parallel_config(backend="ray"):
+        yield
+
+
+def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend, monkeypatch):
+    sizes, remote = [], ray.remote
+
+    def noted(function):
+        task = remote(function)
+
+        def begun(work, shared, chunk):
+            sizes.append(len(ray.cloudpickle.dumps((function, work, chunk))))
+            return task.remote(work, shared, chunk)
+
+        return SimpleNamespace(remote=begun)
+
+    monkeypatch.setattr(ray, "remote", noted)
     on_clusters.fits_on_the_cluster_have_the_bits_of_one_thread(joint, "ray")
+    assert len(sizes) >= 3
+    assert max(sizes) < 100_000
+
+
+def test_parts_of_a_fit_are_done_by_workers(backend):
+    done = on_cluster(on_clusters.who_works, lambda: None, range(8), None)
+    assert [part for part, _ in done] == list(range(8))
+    assert os.getpid() not in {process for _, process in done}
 
 
 def test_a_cluster_that_is_not_there_is_told_in_a_sentence(plan, monkeypatch):
