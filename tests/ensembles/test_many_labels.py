@@ -143,6 +143,17 @@ def test_labels_that_no_tree_holds_for_possible_change_no_decision(monkeypatch, 
         np.testing.assert_array_equal(found, expected, err_msg=str(key))
 
 
+def test_nothing_is_predicted_where_no_label_is_possible(monkeypatch):
+    monkeypatch.setattr(comitia.ensembles._asking, "MANY_LABELS", 0)
+    X = np.arange(40.0)[:, None]
+    forest = EMODTClassifier(5, min_samples_split=2, random_state=0).fit(X, np.repeat(X >= 20, 2, axis=1).astype(int))
+    for loss in LOSSES:
+        for how in AGGREGATIONS:
+            forest.set_params(loss=loss, aggregation=how)
+            assert not forest.predict([[0.0]]).any()
+            assert forest.predict(np.empty((0, 1))).shape == (0, 2)
+
+
 def test_an_instance_without_any_possible_label_is_decided_over_all_labels(monkeypatch):
     X = np.repeat([[0.0], [1.0]], 10, axis=0)
     Y = np.repeat([[0, 0, 0], [0, 1, 1]], 10, axis=0)

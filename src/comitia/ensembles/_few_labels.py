@@ -70,7 +70,8 @@ class Foliage:
         """Return what is believed about some instances; its labels are theirs and those in ``truth``."""
         reached, place = np.unique(self.leaves[:, rows], return_inverse=True)
         held = self.crew.stacked(False)[reached]
-        labels = np.unique(held.indices if truth is None else np.concatenate([held.indices, truth.labels]))
+        named = held.indices if truth is None else np.concatenate([held.indices, truth.labels])
+        labels = np.unique(named) if named.size else np.zeros(1, np.int32)  # a belief is about some label
         place = place.reshape(len(self.leaves), -1).astype(np.intp)
         return FewLabels(self.crew, reached, place, _with_columns(held, labels), labels.astype(np.intp), observed)
 
