@@ -225,6 +225,23 @@ def test_a_committee_of_something_else_is_refused(committee):
         load(committee)
 
 
+@pytest.mark.filterwarnings("ignore:.*out-of-bag")
+def test_a_committee_whose_members_have_odd_encoders_is_refused(joint, path):
+    X = pd.DataFrame(joint.X, columns=list("abcd")).assign(e=["u", "v"] * 75)
+    members = [("trees", ENSEMBLES["emodt"](8)), ("lines", ENSEMBLES["ebr"](n_estimators=8))]
+    save(ENSEMBLES["committee"](members, random_state=0).fit(X, joint.Y), path)
+    load(path)
+
+    def replace(tree):
+        crew = of(tree, "members_")["content"]["content"]["ensembles"]["content"]
+        encoders = crew[0]["content"]["content"]["_encoder"]["content"]["content"]["encoders_"]["content"]
+        encoders["e"] = {**of(tree, "loss"), "__id__": 1}
+
+    rewritten(path, schema(replace))
+    with pytest.raises(ModelFileError, match="cannot be opened as a model"):
+        load(path)
+
+
 def test_one_array_read_many_times_counts_as_often(joint, path):
     save(fitted("ebr", joint), path)
     with path.open("rb") as file:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, dense
 from comitia.aggregation import Beliefs, Decision, Pooled
+from comitia.columns import TableEncoder
 from comitia.ensembles._bagging import MultilabelBaggingClassifier
 from comitia.ensembles._base import MultilabelEnsemble, Size
 from comitia.ensembles._binary_relevance import EBRClassifier
@@ -274,6 +275,10 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 raise ComitiaError(f"{name} must be numbers of zero or more; got {found}.")
             if len(found) != len(self.members_) or not math.isclose(sum(found), 1.0):
                 raise ComitiaError(f"{name} must sum to one over {len(self.members_)} ensembles; got {found}.")
+        for ensemble in self.members_.ensembles:
+            ensemble._check_opened()
+            if isinstance(encoder := getattr(ensemble, "_encoder", None), TableEncoder):
+                encoder.check()
 
     def _features(self, X: Any) -> Any:
         return pass_features(self, X, fit=False)
