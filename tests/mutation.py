@@ -1,6 +1,6 @@
 """Faults put into the code by cosmic-ray's operators, one at a time: how many do the tests notice?
 
-    python -m pip install cosmic-ray
+    python -m pip install --group mutation
     python tests/mutation.py --sample 20 --seed 1 --log mutants.jsonl
 
 A place is drawn at random from each package, and one of the mutations that its operators know for it; every place is as

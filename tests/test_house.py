@@ -105,15 +105,20 @@ def _called(node: ast.Call) -> str:
 
 def test_all_that_is_imported_is_declared_and_nothing_that_is_not():
     root = Path(__file__).parents[1]
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    project, mutation = declared["project"], declared["dependency-groups"]["mutation"]
     extras = {
         name: {re.match(r"[\w-]+", entry)[0] for entry in entries}
-        for name, entries in {"": project["dependencies"], **project["optional-dependencies"]}.items()
+        for name, entries in {
+            "": project["dependencies"],
+            "mutation": mutation,
+            **project["optional-dependencies"],
+        }.items()
     }
     library = extras[""] | extras["cli"] | extras["dask"] | extras["ray"] | extras["excel"] | extras["gpu"]
     assert imported(root / "src") <= library | {"polars"}, "polars is imported for who passes its frames"
     assert library - _TOOLS <= imported(root / "src")
-    assert imported(root / "tests") <= library | extras["test"] | extras["peers"]
+    assert imported(root / "tests") <= library | extras["test"] | extras["peers"] | extras["mutation"]
     assert imported(root / "docs") | imported(root / "examples") <= library | extras["docs"]
     assert imported(root / "benchmarks") <= library | extras["peers"] | extras["test"]
     used = set().union(*(imported(root / name) for name in ("src", "docs", "examples", "benchmarks")))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, dense
-from comitia.aggregation import Beliefs, Decision, Pooled
+from comitia.aggregation import Beliefs
 from comitia.columns import TableEncoder
 from comitia.ensembles._bagging import MultilabelBaggingClassifier
 from comitia.ensembles._base import MultilabelEnsemble, Size
@@ -28,6 +28,7 @@ from comitia.ensembles._boosting import EMOBTClassifier
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._chains import ECCClassifier
 from comitia.ensembles._crews import Asked
+from comitia.ensembles._ensemble_crew import EnsembleCrew, believed_together
 from comitia.ensembles._features import pass_features
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
@@ -43,18 +44,15 @@ from comitia.ensembles._parameters import (
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.ensembles._trees import EMODTClassifier
 from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
-from comitia.losses import Constraints, Hamming
+from comitia.losses import Constraints
 from comitia.relevance import (
-    Independent,
     LabelSets,
     Marginals,
     Observed,
-    Pool,
     Relevance,
     Seen,
     get_pool,
     mean,
-    mixture,
 )
 
 
@@ -371,37 +369,3 @@ _HEARD = 8192
 _WIDE = 5000
 _MANY_LABELS = 100
 _BAGGED = 10
-
-
-@dataclass(frozen=True)
-class EnsembleCrew:
-    """Ensembles as members: each believes what its own members believe together."""
-
-    ensembles: tuple[Any, ...]
-
-    def __post_init__(self) -> None:
-        if not self.ensembles or not all(isinstance(ensemble, BootstrapEnsemble) for ensemble in self.ensembles):
-            raise ComitiaError("ensembles must hold at least one ensemble.")
-        if len({len(ensemble.label_names_) for ensemble in self.ensembles}) > 1:
-            raise ComitiaError("ensembles must know the same labels.")
-
-    def __len__(self) -> int:
-        return len(self.ensembles)
-
-    @property
-    def n_labels(self) -> int:
-        return len(self.ensembles[0].label_names_)
-
-    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
-        return (believed_together(ensemble, X, asked) for ensemble in self.ensembles)
-
-    def joined(self, other: EnsembleCrew) -> EnsembleCrew:
-        return EnsembleCrew(self.ensembles + other.ensembles)
-
-
-def believed_together(ensemble: Any, X: Any, asked: Asked, weights: NDArray[Any] | None = None) -> Relevance:
-    """Return what the members of an ensemble believe together: a joint distribution, if asked for and to be had."""
-    pool: Pool = mixture if asked.joint and ensemble.supports_joint else mean
-    ask = partial(ensemble._believed, ensemble._features(X), asked.observed)
-    mass = None if weights is None else weights.astype(np.float64)
-    return Beliefs(ask, mass, once=True).distribution(Decision(Hamming(), Pooled(pool), Independent()))
