@@ -242,6 +242,18 @@ def test_a_committee_whose_members_have_odd_encoders_is_refused(joint, path):
         load(path)
 
 
+@pytest.mark.filterwarnings("ignore:.*out-of-bag")
+@pytest.mark.parametrize("attribute", ["members_", "n_features_in_"])
+def test_a_committee_whose_members_are_odd_is_refused(attribute, committee):
+    def replace(tree):
+        crew = of(tree, "members_")["content"]["content"]["ensembles"]["content"]
+        crew[1]["content"]["content"][attribute] = {**of(tree, "loss"), "__id__": 1}
+
+    rewritten(committee, schema(replace))
+    with pytest.raises(ModelFileError, match="members and a number of features must be known"):
+        load(committee)
+
+
 def test_one_array_read_many_times_counts_as_often(joint, path):
     save(fitted("ebr", joint), path)
     with path.open("rb") as file:

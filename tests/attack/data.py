@@ -170,12 +170,15 @@ def _csv(folder: Path, rng: random.Random) -> str:
     return _same_csv(dataset, text)
 
 
-ENCODINGS = {"UTF-16 without": "utf-16-le", "UTF-16.": "utf-16", "Windows-1252": "cp1252", "Latin-1, for": "latin-1"}
+ENCODINGS = {"UTF-16 without": "utf-16-?", "UTF-16.": "utf-16", "Windows-1252": "cp1252", "Latin-1, for": "latin-1"}
 
 
 def _same_csv(dataset: Dataset, text: bytes) -> str:
     notes = " ".join(dataset.notes)
     encoding = next((name for said, name in ENCODINGS.items() if said in notes), "utf-8-sig")
+    if encoding == "utf-16-?":  # the order of bytes in which more of the text is plain
+        orders = ("utf-16-le", "utf-16-be")
+        encoding = max(orders, key=lambda order: sum(letter < "\x80" for letter in text.decode(order, "replace")))
     said = re.search(r"separated by (tabs|'.')", notes)
     delimiter = "," if said is None else "\t" if said[1] == "tabs" else said[1][1]
     content = text.decode(encoding).removeprefix("\ufeff")

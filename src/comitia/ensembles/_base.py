@@ -344,6 +344,8 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         """Check what was opened from a file, beyond what its parts say of themselves."""
         self.get_params()
         self.__sklearn_tags__()
+        if not hasattr(self.members_, "relevances") or not isinstance(getattr(self, "n_features_in_", 0), int):
+            raise ComitiaError(f"members and a number of features must be known; got {type(self.members_).__name__}.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
