@@ -70,6 +70,24 @@ class _Interrupts:
             sys.__unraisablehook__(unraisable)
 
 
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is a Ctrl-C, or tells of one.
+
+    Python makes another error of what is raised while a class is made, and so of one that comes during an import.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+    ... except RuntimeError as error:
+    ...     print(is_interrupt(error), is_interrupt(ValueError()))
+    True False
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ if error.__suppress_context__ else error.__context__
+    return error is not None
+
+
 @contextlib.contextmanager
 def hidden_from_children() -> Iterator[None]:
     """Start processes within this block that a Ctrl-C does not reach: the one that started them ends them."""

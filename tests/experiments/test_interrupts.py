@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
 from comitia._interrupts import one_interrupt
+from comitia.cli.errors import explained
 from comitia.experiments import Store
 from tests.attack.runs import processes_of
 
@@ -92,3 +94,16 @@ def test_threads_and_other_handlers_are_left_alone():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_of_which_an_import_has_made_another_error_is_one(capsys):
+    @explained
+    def command() -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise RuntimeError("Error calling __set_name__ on '_axis_method_wrapper'") from error
+
+    with pytest.raises(typer.Exit):
+        command()
+    assert capsys.readouterr().err.split() == ["Stopped."]

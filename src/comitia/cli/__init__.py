@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from comitia._interrupts import one_interrupt
+from comitia._interrupts import is_interrupt, one_interrupt
 
 __all__ = ["main"]
 
@@ -23,9 +23,9 @@ def main() -> None:
             from comitia.cli.app import app
 
             app()
-        except KeyboardInterrupt:
-            sys.exit("Stopped.")
-        except ModuleNotFoundError as error:
-            if error.name not in ("typer", "rich"):
-                raise
-            sys.exit(f'error: the command line needs {error.name}: pip install "comitia[cli]"')
+        except (Exception, KeyboardInterrupt) as error:
+            if is_interrupt(error):
+                sys.exit("Stopped.")
+            if isinstance(error, ModuleNotFoundError) and error.name in ("typer", "rich"):
+                sys.exit(f'error: the command line needs {error.name}: pip install "comitia[cli]"')
+            raise

@@ -16,6 +16,7 @@ import typer
 from rich.markup import escape
 
 from comitia import ComitiaError
+from comitia._interrupts import is_interrupt
 from comitia._names import printable
 from comitia.cli.screen import messages
 
@@ -32,10 +33,10 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 command(**arguments)
-        except KeyboardInterrupt:
-            messages.print("\nStopped.", highlight=False)
-            raise typer.Exit(1) from None
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
+            if is_interrupt(error):
+                messages.print("\nStopped.", highlight=False)
+                raise typer.Exit(1) from None
             if os.environ.get("COMITIA_DEBUG") or type(error).__module__.startswith(("click", "typer")):
                 raise
             if _is_of_the_user(error):

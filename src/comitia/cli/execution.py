@@ -22,6 +22,7 @@ from rich.text import Text
 
 from comitia._compare import results_of
 from comitia._compiled import is_kept
+from comitia._interrupts import is_interrupt
 from comitia.cli.screen import messages, print_json, print_line, results
 from comitia.cli.tables import folded_command, recommendation_texts, tables
 from comitia.datasets import Dataset
@@ -124,7 +125,9 @@ def show(found: Results, *, details: bool) -> None:
 def _stopped_in_a_sentence(folder: Path) -> Iterator[None]:
     try:
         yield
-    except KeyboardInterrupt:
+    except (Exception, KeyboardInterrupt) as error:
+        if not is_interrupt(error):
+            raise
         messages.print(
             f"\nStopped. What is finished is kept: the same command with --output {escape(str(folder))} goes on.",
             highlight=False,
