@@ -229,7 +229,7 @@ class TreeCrew:
         """Raise ComitiaError unless the trees know the same features, labels and labelsets."""
         if not self.trees or not all(isinstance(tree, MultiObjectiveTree) for tree in self.trees):
             raise ComitiaError("trees must hold at least one MultiObjectiveTree.")
-        if isinstance(self.table, np.ndarray):
+        if not isinstance(self.table, LabelRows):
             check_form("table", self.table, np.int8, (None, self.n_labels))
         if checked(self.table, "table").shape[1] != self.n_labels:
             raise ComitiaError(f"table must have {self.n_labels} labels, as the trees; got {self.table.shape[1]}.")

@@ -36,8 +36,8 @@ class Observed:
     --------
     >>> from comitia.relevance import Observed
     >>> seen = Observed.of([[1, 0], [1, 1], [1, 0]])
-    >>> seen.table.tolist(), seen.counts.tolist(), seen.always_some
-    ([[1, 0], [1, 1]], [2.0, 1.0], True)
+    >>> len(seen.table), seen.counts.tolist(), seen.always_some
+    (2, [2.0, 1.0], True)
     """
 
     table: Labels
