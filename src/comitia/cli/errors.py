@@ -82,7 +82,7 @@ def _as_option(found: re.Match[str]) -> str:
     return shlex.join(options_of({found[1]: ast.literal_eval(found[2])}))
 
 
-def _is_of_the_user(error: Exception) -> bool:
+def _is_of_the_user(error: BaseException) -> bool:
     if isinstance(error, ComitiaError | OSError | ImportError | MemoryError):
         return True
     frames = [frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)]
