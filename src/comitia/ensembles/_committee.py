@@ -267,6 +267,8 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
     def _check_opened(self) -> None:
         super()._check_opened()
+        if not isinstance(self.members, str) and not all(hasattr(member, "fit") for _, member in self.members):
+            raise ComitiaError("members must be classifiers.")
         for name in ("weights_", "joint_weights_"):
             found = list(getattr(self, name).values())
             if not all(isinstance(weight, float) and weight >= 0 for weight in found):
