@@ -41,7 +41,7 @@ def _pair(text: str) -> tuple[str, str]:
     raise misuse("--implies", f"expected CHILD:PARENT, a name with a colon in quotes, '\"a:b\":c'; got {text!r}.")
 
 
-def options_of(limits: Mapping[str, Any]) -> str:
+def option_names(limits: Mapping[str, Any]) -> str:
     """Name the options by which limits were asked for."""
     return ", ".join(f"--{name.replace('_', '-')}" for name in limits)
 
@@ -64,5 +64,5 @@ def limits_on(
         option, colon, message = str(error).partition(": ")
         if option in ("--exclusive", "--implies") and colon:
             raise misuse(option, message) from None
-        raise misuse(options_of(limits), str(error)) from None
+        raise misuse(option_names(limits), str(error)) from None
     return found

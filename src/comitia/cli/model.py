@@ -19,7 +19,7 @@ from comitia._names import printable
 from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, loss_where_known, write
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
-from comitia.cli.limits import asked_limits, limits_on, options_of
+from comitia.cli.limits import asked_limits, limits_on, option_names
 from comitia.cli.options import (
     AbstainRate,
     AggregationOption,
@@ -334,7 +334,7 @@ def _check_wishes(
         raise misuse("--guarantee", "leaves labels open by itself: give it or --abstain-rate, not both.")
     option = _DOUBT.get(next(iter(doubt), ""))
     if option and limits:
-        raise misuse(option, f"leaves labels open, and limits are on whole answers: give no {options_of(limits)}.")
+        raise misuse(option, f"leaves labels open, and limits are on whole answers: give no {option_names(limits)}.")
     if proba and (limits or option):
         raise misuse("--proba", "writes probabilities, of which nothing is decided.")
 
