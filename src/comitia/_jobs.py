@@ -15,7 +15,7 @@ from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 from comitia._errors import ComitiaError
-from comitia._threads import limit
+from comitia._threads import is_one_of_many, limit
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -42,6 +42,8 @@ def local_threads(n_jobs: int | None) -> int:
     # With NaN of them nothing would ever be done.
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise ComitiaError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
+    if is_one_of_many.get():
+        return 1
     if n_jobs == 1 or _backend_elsewhere() is None:
         return int(effective_n_jobs(n_jobs))
     if n_jobs is None or n_jobs < 0:

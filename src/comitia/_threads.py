@@ -15,20 +15,29 @@ from typing import TypeVar
 import numba
 
 Part = TypeVar("Part")
+Found = TypeVar("Found")
 
 limit: ContextVar[int | None] = ContextVar("limit", default=None)
 """Threads that were asked for; None where nobody has."""
 
+is_one_of_many: ContextVar[bool] = ContextVar("is_one_of_many", default=False)
+"""Whether this thread has others of ours beside it, and what it calls should start none."""
 
-def over_parts(work: Callable[[Part], None], parts: Sequence[Part], threads: int) -> None:
-    """Call ``work`` on every part, in so many threads; without any where there is one part or one thread."""
+
+def over_parts(work: Callable[[Part], Found], parts: Sequence[Part], threads: int) -> list[Found]:
+    """Return what ``work`` makes of every part, in so many threads; without any where there is one part or one thread.
+
+    These threads start no others, whatever they call.
+    """
     if threads <= 1 or len(parts) <= 1:
-        for part in parts:
-            work(part)
-        return
-    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-        for _ in pool.map(work, parts):
-            pass
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(min(threads, len(parts)), initializer=_start_no_others) as pool:
+        return list(pool.map(work, parts))
+
+
+def _start_no_others() -> None:
+    is_one_of_many.set(True)
+    limit.set(1)
 
 
 def rows_at_once(n_columns: int) -> int:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,8 +23,10 @@ from comitia.ensembles._features import number_of_rows
 from comitia.ensembles._few_labels import Foliage
 from comitia.relevance import LabelSets, Marginals, Observed, Relevance
 
-# Predictions stream over instances: this many member × instance × label beliefs are in memory at a time.
+# Predictions stream over instances: a thread has this many member × instance × label beliefs in memory at a time.
 BELIEFS_AT_ONCE = 1 << 23
+# Fewer instances are not worth a thread of their own: what Python does for a part is done by one thread at a time.
+_ROWS_OF_A_PART = 1024
 # From so many labels on, those that no tree holds for possible are left out before anything is decided.
 MANY_LABELS = 4000
 
@@ -112,11 +115,13 @@ class Asking:
         """
         if self._leaves_labels_out() and decisions and all(decision.keeps_zeros for decision in decisions):
             return self._over_few_labels(work, features, decisions, rows, weights, observed, once, truth)
-        found, done = [], 0
-        size = self._chunk()
-        for beliefs in self._asked(features, rows, weights, observed, once):
-            found.append(work(Part(beliefs, slice(done, done + size))))
-            done += size
+        size = self._chunk(number_of_rows(features) if rows is None else len(rows))
+        asked = self._asked(features, rows, weights, observed, once)
+        parts = (Part(beliefs, slice(at * size, (at + 1) * size)) for at, beliefs in enumerate(asked))
+        threads = self._threads_over_parts()
+        found: list[Found] = []
+        while some := list(islice(parts, threads)):
+            found += over_parts(work, some, threads)
         return found
 
     def _leaves_labels_out(self) -> bool:
@@ -144,7 +149,7 @@ class Asking:
             some = _taken(features, rows, slice(start, start + size), n)
             foliage = Foliage.of(self.members_, some, joint)
             ask = partial(self._few_labels, foliage, some, start, known, weights, truth, once, never_empty)
-            found += _in_threads(work, ask, foliage.cuts(), local_threads(getattr(self, "n_jobs", None)))
+            found += over_parts(partial(_asked_and_done, work, ask), foliage.cuts(), self._threads_over_parts())
         return found
 
     def _few_labels(
@@ -182,16 +187,22 @@ class Asking:
         """
         n = number_of_rows(features) if rows is None else len(rows)
         known = self.observed_ if observed is None else observed
-        size = self._chunk()
+        size = self._chunk(n)
         for start in range(0, max(n, 1), size):
             part = _taken(features, rows, slice(start, start + size), n)
             mass = self._weights() if weights is None else weights[:, start : start + size]
             yield Beliefs(partial(self._believed, part, known.take(slice(start, start + size))), mass, once)
 
-    def _chunk(self) -> int:
-        """How many instances fit in memory together: more where many threads want some to do."""
-        beliefs = BELIEFS_AT_ONCE * max(1, local_threads(getattr(self, "n_jobs", None)) // 4)
-        return max(1, beliefs // (len(self.members_) * self._values_per_belief()))
+    def _chunk(self, n: int) -> int:
+        """How many of n instances are asked about together: what fits in memory, and leaves two parts to a thread."""
+        most = BELIEFS_AT_ONCE // (len(self.members_) * self._values_per_belief())
+        if (threads := self._threads_over_parts()) > 1:
+            most = min(most, max(_ROWS_OF_A_PART, -(-n // (2 * threads))))
+        return max(1, most)
+
+    def _threads_over_parts(self) -> int:
+        """How many parts are worked on at a time: members that are asked in Python are asked by one thread."""
+        return local_threads(getattr(self, "n_jobs", None)) if getattr(self.members_, "is_compiled", False) else 1
 
     def _values_per_belief(self) -> int:
         """How many numbers a member's belief about an instance has."""
@@ -223,13 +234,5 @@ def _taken(features: Any, rows: IntArray | None, part: slice, n: int) -> Any:
     return features[part] if n > part.stop - part.start else features
 
 
-def _in_threads(
-    work: Callable[[Part], Found], ask: Callable[[slice], Part], cuts: Sequence[slice], threads: int
-) -> list[Found]:
-    found: dict[int, Found] = {}
-
-    def find(at: int) -> None:
-        found[at] = work(ask(cuts[at]))
-
-    over_parts(find, range(len(cuts)), threads)
-    return [found[at] for at in range(len(cuts))]
+def _asked_and_done(work: Callable[[Part], Found], ask: Callable[[slice], Part], cut: slice) -> Found:
+    return work(ask(cut))

@@ -254,7 +254,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         if len(self.observed_.table) == 1:
             return found
         known = self.observed_.leaving_out(Y[rows], weight[rows])
-        for start in range(0, len(rows), step := self._chunk()):
+        for start in range(0, len(rows), step := self._chunk(len(rows))):
             part = slice(start, start + step)
             for at, belief in enumerate(self._not_seen(X, rows[part], known.take(part), joint=True)):
                 read = Seen()(belief)
@@ -316,7 +316,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 yield replace(beliefs, joint_weights=joint)
             return
         known = self.observed_ if observed is None else observed
-        for start in range(0, len(rows), step := self._chunk()):
+        for start in range(0, len(rows), step := self._chunk(len(rows))):
             part = slice(start, start + step)
             ask = partial(self._not_seen, features, rows[part], known.take(part))
             yield Beliefs(ask, self._weights(), joint_weights=joint)

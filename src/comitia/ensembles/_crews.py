@@ -49,7 +49,10 @@ _MISSING = 1e-3
 
 
 class Crew(Protocol):
-    """The members of an ensemble."""
+    """The members of an ensemble.
+
+    Where ``is_compiled`` is true, several threads may ask them at a time, which gains something.
+    """
 
     def __len__(self) -> int: ...
 
@@ -122,6 +125,8 @@ class LogisticCrew:
     intercept : array, shape (M, K)
     """
 
+    is_compiled = True
+
     coef: FloatArray
     intercept: FloatArray
 
@@ -156,6 +161,8 @@ class LogisticCrew:
 @dataclass(frozen=True)
 class ChainCrew:
     """Members that are chains of logistic regressions, walked together."""
+
+    is_compiled = True
 
     fit: ChainFit
     centre: FloatArray
@@ -219,6 +226,8 @@ class TreeCrew:
 
     Trees that were grown later may count labelsets that earlier ones do not know; the table has those of all.
     """
+
+    is_compiled = True
 
     trees: tuple[MultiObjectiveTree, ...]
     table: Labels
@@ -307,6 +316,8 @@ def _wider(matrix: csr_array, width: int) -> csr_array:
 @dataclass(frozen=True)
 class BoostedCrew:
     """Boosted sequences of trees, asked one after another."""
+
+    is_compiled = True
 
     models: tuple[BoostedTrees, ...]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from comitia._errors import ComitiaError
 from comitia._jobs import local_threads, one_blas_thread
 from comitia._label_trie import Counts, LabelTrie, check_missing, check_sets, joined_rows
 from comitia._labels import FloatArray, LabelArray
+from comitia._threads import over_parts
 from comitia.learners._chain_joint_kernels import weigh_sets
 from comitia.learners._chains import ChainFit
 from comitia.learners._logistic_predict import ROWS, linear_scores
@@ -133,8 +133,8 @@ def _in_threads(ask: Callable[[int], sp.csr_array], chosen: Sequence[int], threa
                 joint = ask(m)
             yield joint
         return
-    with ThreadPoolExecutor(threads) as pool, one_blas_thread():
-        joints = list(pool.map(ask, chosen))
+    with one_blas_thread():
+        joints = over_parts(ask, chosen, threads)
     yield from joints
 
 
