@@ -168,3 +168,10 @@ def test_compare_takes_parameters_and_paths_in_its_lists(joint_csv, tmp_path):
     assert "--trust" in comitia(*command).said
     done = comitia(*command, "--json", "--trust")
     assert {one["loss"] for one in done.json["recommendations"]} == {"hamming", "f1(beta=2)", "urgent"}
+
+
+def test_a_device_that_is_not_there_is_refused_before_anything_is_run(plan_file, tmp_path):
+    ended = comitia("reproduce", plan_file, "--device", "cuda:77", "-o", tmp_path / "run")
+    assert ended.code == 2
+    assert "--device" in ended.said
+    assert not (tmp_path / "run").exists()

@@ -1,6 +1,7 @@
 """A plan can name the base learner of EBR and ECC, and have its parameters chosen."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,14 @@ from sklearn.linear_model import LogisticRegression
 
 from comitia import EBRClassifier, EMODTClassifier, SubsetZeroOne, votes
 from comitia.datasets import make_joint
+from comitia.experiments._cell import compute_cell
 from comitia.experiments._choose import choose
 from comitia.experiments._plan import EnsembleSetting, PlanError
 from comitia.experiments._plan_file import paper_plans, parse_plan, read_plan, write_plan
 from comitia.experiments._run import run_plan
 from comitia.experiments._store import Store
+from comitia.learners import _device, _logistic
+from comitia.learners._device import Device
 from tests.experiments.conftest import small_plan
 
 PLAN = """
@@ -156,3 +160,16 @@ def test_an_ensemble_that_leaves_nobody_out_has_no_choice_out_of_bag(tmp_path, j
     neither = r"'ecc' has no joint distributions for 'ctp-joint'.*, and no out-of-bag losses"
     with pytest.raises(PlanError, match=neither):
         small_plan(joint_csv, ensembles=settings, aggregations=("ctp-joint", "oob"))
+
+
+@pytest.mark.parametrize(("kind", "products", "there"), [("ebr", 0, True), ("ebr", 10**9, False), ("emodt", 0, False)])
+def test_a_plan_sends_large_fits_of_logistic_regressions_to_its_device(kind, products, there, monkeypatch):
+    arrays = pytest.importorskip("array_api_compat.numpy")
+    asked = []
+    monkeypatch.setattr(_device, "_PRODUCTS", products)
+    monkeypatch.setattr(_logistic, "get_device", lambda name: asked.append(name) or Device(arrays, "cpu", "cpu"))
+    plan = replace(parse_plan(PLAN.replace('"ebr"', f'"{kind}"').partition("estimator")[0]), device="cuda:1", folds=2)
+    computed = compute_cell(plan, 1, next(plan.cells()), make_joint(80, 4, 3, 0.5, random_state=0).dataset)
+    assert computed.rows
+    assert ("cuda:1" in asked) is there
+    assert computed.provenance.get("device", "cpu") == ("cuda:1" if there else "cpu")

@@ -73,7 +73,7 @@ def test_a_plan_that_is_written_reads_as_it_was():
         EnsembleSetting("ecc", {"n_estimators": 7, "bootstrap": False, "max_samples": 0.5, "chain_method": "predict"}),
         EnsembleSetting("emodt", {"max_features": 3}, name="small trees"),
     )
-    plan = Plan("odd", sources, settings, ("f1",), ("ctp",), ("median",), (1, 7), 4, 2, True, 99)
+    plan = Plan("odd", sources, settings, ("f1",), ("ctp",), ("median",), (1, 7), 4, 2, True, 99, "cuda:1")
     assert parse_plan(write_plan(plan)) == plan
     assert parse_plan(write_plan(plan)).digest() == plan.digest()
 
@@ -85,6 +85,7 @@ def test_a_plan_that_is_written_reads_as_it_was():
         {"folds": 5},
         {"losses": ("f1",)},
         {"stratified": True},
+        {"device": "cuda"},
         {"datasets": (DataSource("scene"),)},
         {"ensembles": (EnsembleSetting("ecc", {"n_estimators": 49}),)},
     ],
@@ -118,6 +119,7 @@ def test_a_default_written_out_is_the_same_plan():
         ('folds = "3"\n' + MINIMAL, "folds is '3': expected a whole number"),
         ("folds = true\n" + MINIMAL, "folds is True: expected a whole number"),
         ("folds = 1\n" + MINIMAL, "folds is 1: expected 2 or more"),
+        ('device = "gpu"\n' + MINIMAL, "device must be 'cpu', 'cuda' or 'cuda:N' with the number of a GPU; got 'gpu'"),
         ("repeats = 0\n" + MINIMAL, "repeats is 0: expected 1 or more"),
         ('losses = ["haming"]\n' + MINIMAL, "unknown loss 'haming': did you mean 'hamming'?"),
         ("losses = []\n" + MINIMAL, "there is no loss"),

@@ -12,7 +12,7 @@ import comitia
 from comitia._compare import ENSEMBLE_NAMES, Compared, comparison
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
-from comitia.cli.execution import execute
+from comitia.cli.execution import execute, on_device
 from comitia.cli.options import (
     Aggregations,
     AsJson,
@@ -22,6 +22,7 @@ from comitia.cli.options import (
     DataHome,
     DayFirst,
     Details,
+    Device,
     Ensembles,
     Features,
     Folds,
@@ -81,6 +82,7 @@ def compare(
     stratified: Stratified = False,
     seed: Seed = 0,
     n_jobs: Jobs = None,
+    device: Device = "cpu",
     cluster: Cluster = None,
     same_bits: SameBits = False,
     trust: Trust = False,
@@ -122,7 +124,7 @@ def compare(
         "random_state": seed,
         "trust": trust,
     }
-    plan = comparison(Compared(source, dataset), **what, **how)
+    plan = on_device(comparison(Compared(source, dataset), **what, **how), device)
     folder = output if output is not None else _new_folder(source.name)
     if not as_json:
         _announce(plan, dataset, members)

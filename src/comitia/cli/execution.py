@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -20,13 +21,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as ProgressBar
 from rich.text import Text
 
+from comitia import ComitiaError
 from comitia._compare import results_of
 from comitia._compiled import is_kept
 from comitia._interrupts import is_interrupt
+from comitia.cli.errors import misuse
 from comitia.cli.screen import messages, print_json, print_line, results
 from comitia.cli.tables import folded_command, recommendation_texts, tables
 from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
+from comitia.learners._device import get_device
 from comitia.relevance._kernels import count_votes
 from comitia.report import Results
 from comitia.report._text import apart, legend
@@ -55,6 +59,17 @@ def execute(
     """
     with _stopped_in_a_sentence(folder):
         _execute(plan, folder, paper, as_json, details, data=data, cells=cells, data_home=data_home, **where)
+
+
+def on_device(plan: Plan, device: str) -> Plan:
+    """Return a plan whose large fits are made on a device, where one is asked for and there."""
+    if device == "cpu":
+        return plan
+    try:
+        get_device(device)
+    except (ComitiaError, ImportError) as error:
+        raise misuse("--device", str(error)) from None
+    return replace(plan, device=device)
 
 
 def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, details: bool, **how: Any) -> None:

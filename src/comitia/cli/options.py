@@ -115,6 +115,14 @@ Jobs = Annotated[
     int | None,
     typer.Option("--n-jobs", "-j", min=1, help="Number of cores to use; all by default. It changes no result."),
 ]
+Device = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        help="Fit large logistic regressions there: [cyan]cpu[/], [cyan]cuda[/] or [cyan]cuda:N[/]. Results differ "
+        "in the last digits.",
+    ),
+]
 Cluster = Annotated[
     str | None,
     typer.Option(

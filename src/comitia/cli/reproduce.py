@@ -12,8 +12,8 @@ from rich.markup import escape
 from comitia import ComitiaError
 from comitia._compare import published_file
 from comitia.cli.errors import misuse
-from comitia.cli.execution import execute
-from comitia.cli.options import AsJson, Cluster, DataHome, Jobs, Paper, SameBits, Trust, names
+from comitia.cli.execution import execute, on_device
+from comitia.cli.options import AsJson, Cluster, DataHome, Device, Jobs, Paper, SameBits, Trust, names
 from comitia.cli.screen import results
 from comitia.experiments import Plan, PlanError, read_plan
 
@@ -34,6 +34,7 @@ def reproduce(
         int | None, typer.Option(min=1, help="Only the first so many repeats.", rich_help_panel=_PART)
     ] = None,
     n_jobs: Jobs = None,
+    device: Device = "cpu",
     cluster: Cluster = None,
     same_bits: SameBits = False,
     trust: Trust = False,
@@ -63,9 +64,10 @@ def reproduce(
 
     $ comitia reproduce table2 --datasets emotions,flags --folds 2
     $ comitia reproduce table2 --paper published/
+    $ comitia reproduce table2 --device cuda
     $ comitia reproduce comitia-runs/compare-mine-1/plan.toml --output again
     """
-    chosen = _read(plan, trust)
+    chosen = on_device(_read(plan, trust), device)
     cells = chosen.select(
         datasets=_some("--datasets", "dataset", datasets, [source.name for source in chosen.datasets]),
         ensembles=_some("--ensembles", "ensemble", ensembles, [setting.name for setting in chosen.ensembles]),

@@ -25,7 +25,8 @@ from comitia.experiments._details import Details
 from comitia.experiments._plan import Cell, Plan
 from comitia.experiments._provenance import now, versions
 from comitia.experiments._score import Way, loss_of, losses_of
-from comitia.experiments._settings import OF_ONE_MEMBER, OWN
+from comitia.experiments._settings import OF_ONE_MEMBER, OWN, EnsembleSetting
+from comitia.learners._device import gains
 
 DIGITS = "seven-segment"
 """The example whose predictions can be drawn."""
@@ -90,6 +91,7 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
         "seconds": round(seconds, 3),
         "seconds_to_fit": round(fitted, 3),
         "threads": threads,
+        **({"device": device} if (device := ensemble.get_params(deep=False).get("device", "cpu")) != "cpu" else {}),
         "chosen": {name: ensemble.get_params()[name] for name in plan.setting(cell.ensemble).choose},
         "decided_by": _decided_by(plan, cell, ensemble),
         "warnings": list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)),
@@ -111,8 +113,18 @@ def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -
     if judged.get("aggregation") == CHOSEN_BY_OOB:
         ensemble._also_judged = tuple(plan.targets.values())
     part = data.take(train)
+    if _gains_by_device(plan, setting, part):
+        ensemble.set_params(device=plan.device)
     ensemble.set_params(**choose(ensemble, setting.choose, part.X, part.Y, sample_weight=part.sample_weight))
     return ensemble.fit(part.X, part.Y, sample_weight=part.sample_weight), test
+
+
+def _gains_by_device(plan: Plan, setting: EnsembleSetting, data: Dataset) -> bool:
+    """Whether an ensemble is fitted where the plan says, and not where its own parameters do."""
+    if plan.device == "cpu" or setting.foreign or "device" in setting.parameters:
+        return False
+    problems = setting.n_members * data.n_labels
+    return "device" in setting.build().get_params(deep=False) and gains(data.n_instances, data.n_features, problems)
 
 
 def _judges(plan: Plan, cell: Cell) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from comitia._errors import ComitiaError
 from comitia._names import unknown
 from comitia._titles import CHOSEN_BY_OOB as CHOSEN_BY_OOB
 from comitia._version import __version__
@@ -21,6 +22,7 @@ from comitia.datasets._text import STDIN
 from comitia.experiments._imports import PlanError as PlanError
 from comitia.experiments._losses import TARGETS, LossSetting
 from comitia.experiments._settings import EnsembleSetting as EnsembleSetting
+from comitia.learners._device import check_device
 from comitia.losses import LOSSES, Loss
 from comitia.measures import MEASURES, Measure, get_target
 from comitia.relevance import POOLS
@@ -160,6 +162,9 @@ class Plan:
         Whether folds keep the proportion of every label; the paper's are plain, shuffled ones.
     seed : int
         Every seed is derived from it and from the names of dataset and ensemble, the repeat and the fold.
+    device : {"cpu", "cuda", "cuda:N"}
+        Where logistic regressions are fitted in cells that are large enough to gain from it, unless their ensemble
+        says so itself; all cells may share one GPU.
 
     Examples
     --------
@@ -180,8 +185,13 @@ class Plan:
     repeats: int = 1
     stratified: bool = False
     seed: int = 0
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
+        try:
+            check_device(self.device)
+        except ComitiaError as error:
+            raise PlanError(str(error)) from None
         for kind, names, known in (
             ("loss", self.loss_names, (*TARGET_NAMES, *self._own_losses)),
             ("aggregation", self.aggregations, WAYS),
@@ -315,6 +325,7 @@ class Plan:
                 for source in self.datasets
             },
             "ensembles": {setting.name: setting.identity() for setting in self.ensembles},
+            **({} if self.device == "cpu" else {"device": self.device}),
         }
 
     def digest(self) -> str:

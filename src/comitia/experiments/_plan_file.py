@@ -21,7 +21,7 @@ from comitia.experiments._plan import TARGET_NAMES, WAYS, DataSource, Plan
 from comitia.experiments._settings import KINDS, EnsembleSetting
 
 _LISTS = {"aggregations": str, "pools": str, "sizes": int}
-_SCALARS = {"name": str, "seed": int, "folds": int, "repeats": int, "stratified": bool}
+_SCALARS = {"name": str, "seed": int, "folds": int, "repeats": int, "stratified": bool, "device": str}
 _LABELLED = ("labels_in", "separator", "positive")
 _COLUMNS = ("features", "ignore", "categories", "text", "missing_values")
 _WORDS = {str: "text", int: "a whole number", bool: "true or false"}
@@ -141,6 +141,7 @@ def write_plan(plan: Plan, folder: str | Path | None = None) -> str:
     repeats = 1
     stratified = false
     seed = 0
+    device = "cpu"
     <BLANKLINE>
     [[datasets]]
     name = "emotions"

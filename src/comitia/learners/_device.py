@@ -12,6 +12,8 @@ import numpy as np
 
 from comitia._errors import ComitiaError
 
+_PRODUCTS = 10**9
+
 
 class DeviceError(ComitiaError, RuntimeError):
     """A device was asked for that is not there, or cannot do what is needed."""
@@ -56,6 +58,15 @@ def check_device(device: str) -> None:
     """Raise ComitiaError unless ``device`` is the name of one."""
     if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
         raise ComitiaError(f"device must be 'cpu', 'cuda' or 'cuda:N' with the number of a GPU; got {device!r}.")
+
+
+def gains(n_instances: int, n_features: int, n_problems: int) -> bool:
+    """Whether so many logistic regressions are worth an accelerator that other processes want to use as well.
+
+    The measure is the products of one evaluation of all of them.  Below a thousand million one core of the processor
+    takes about a second, and processes that share an accelerator would only wait for each other.
+    """
+    return n_instances * n_features * n_problems >= _PRODUCTS
 
 
 def get_device(device: str) -> Device | None:
