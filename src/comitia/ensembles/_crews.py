@@ -387,5 +387,10 @@ class LeafMarginals(Relevance):
         return np.asarray(self.proportions.toarray())
 
     def take(self, rows: IntArray) -> Marginals:
-        p = np.ascontiguousarray(self.proportions[rows].toarray())
+        some = (
+            self.proportions
+            if len(rows) == self.n_instances and (rows[1:] > rows[:-1]).all()
+            else self.proportions[rows]
+        )
+        p = np.ascontiguousarray(some.toarray())
         return Marginals.unchecked(p=p, observed=self.observed)

@@ -17,6 +17,8 @@ from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance
 _PAIRS_AT_ONCE = 1 << 22
 # Decisions for beliefs that instances share are remembered up to this many labels of all of them, a byte each.
 _REMEMBERED = 1 << 26
+# All of them are decided where one in so many is asked for.
+_OFTEN = 8
 # Rows of sparse matrices that are looked at together.
 _ROWS_AT_ONCE = 64
 
@@ -105,6 +107,8 @@ class Loss(ABC):
         known, decided = shared.memory.of_loss(self, (shared.of.n_instances, shared.n_labels))
         rows = np.unique(shared.index[~known[shared.index]])
         if rows.size:
+            if rows.size * _OFTEN > np.count_nonzero(~known):  # others will want the rest: at once is cheaper
+                rows = np.flatnonzero(~known)
             decided[rows] = self.minimise(shared.of.take(rows))
             known[rows] = True
         return decided[shared.index]

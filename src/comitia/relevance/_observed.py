@@ -108,7 +108,7 @@ class Observed:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(vars(Observed(state["table"], state["counts"])))
 
-    @property
+    @cached_property
     def always_some(self) -> bool:
         """Whether every instance had at least one label."""
         if isinstance(self.table, LabelRows):
