@@ -1,5 +1,7 @@
 """The solver for accelerators, on NumPy, on a second device of array-api-strict, and on a GPU where there is one."""
 
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +9,7 @@ from tests.learners.test_logistic import CASES, bootstraps
 
 from comitia import ComitiaError, EBRClassifier, ECCClassifier
 from comitia.learners import _logistic, _logistic_arrays, _logistic_blocks, fit_chains, fit_logistic
-from comitia.learners._device import Device, DeviceError, get_device
+from comitia.learners._device import Device, DeviceError, _only_user, get_device
 from comitia.learners._logistic_kernels import Sample
 from comitia.learners._logistic_solver import Objectives, padded
 
@@ -143,3 +145,27 @@ def test_a_device_without_double_precision_is_refused():
         pytest.skip("this array-api-strict has no such device")
     with pytest.raises(DeviceError, match="double precision"):
         Device(strict, place, strict.Device("CPU_DEVICE"))
+
+
+def test_processes_of_a_user_wait_for_each_other_and_a_folder_that_cannot_be_written_stops_nobody(
+    tmp_path, monkeypatch
+):
+    pytest.importorskip("filelock")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    order = []
+
+    def second():
+        with _only_user("cuda-0"):
+            order.append("second")
+
+    with _only_user("cuda-0"):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        waiting.join(0.3)
+        order.append("first")
+    waiting.join()
+    assert order == ["first", "second"]
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with _only_user("cuda-0"):
+        pass

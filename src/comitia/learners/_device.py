@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,16 +99,40 @@ def get_device(device: str) -> Device | None:
 
 
 @contextlib.contextmanager
-def full_precision(device: Device) -> Iterator[None]:
-    """Keep products of matrices in the precision that they are given in, whatever the user allows elsewhere."""
+def in_use(device: Device) -> Iterator[None]:
+    """Use a device as the only process of this user, in full precision, and leave its memory to the others.
+
+    Products of matrices stay in the precision that they are given in, whatever the user allows elsewhere.  Cells of an
+    experiment share one GPU: each needs gigabytes, and takes no longer for having waited.
+    """
     if "torch" not in device.xp.__name__:
         yield
         return
     import torch
 
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
+    with _only_user(f"cuda-{device.place.index}"):
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
+            torch.cuda.empty_cache()
+
+
+@contextlib.contextmanager
+def _only_user(name: str) -> Iterator[None]:
+    """Wait for other processes of this user that hold a name; the lock ends with the process, however that ends."""
+    import filelock
+
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "comitia"
+    lock = None
+    with contextlib.suppress(OSError):  # where nothing can be written nobody is waited for
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = filelock.FileLock(folder / f"{name}.lock")
+        lock.acquire()
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        if lock is not None:
+            lock.release()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comitia.learners._device import Device, full_precision
+from comitia.learners._device import Device, in_use
 from comitia.learners._logistic_blocks import ANCHOR_TOL, PATIENCE, Problems
 from comitia.learners._logistic_kernels import fill_scaled
 from comitia.learners._logistic_lockstep import minimise, times
@@ -34,7 +34,7 @@ def solve_on(device: Device, problems: Problems, tol: float, max_iter: int) -> S
     B, D = len(problems.target_of), len(problems.penalty)
     solved = Solutions.empty(B, D)
     size = max(1, min(PROBLEMS, ENTRIES // (MEMORY * D if problems.diagonal else D**2)))
-    with full_precision(device):
+    with in_use(device):
         data = Data(device, problems)
         single, double = data.in_precision("float32"), data.in_precision("float64")
         targets, position = np.unique(problems.target_of, return_inverse=True)
