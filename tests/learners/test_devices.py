@@ -80,7 +80,10 @@ def test_a_tight_tolerance_gives_the_coefficients_of_the_processor(device, monke
     np.testing.assert_allclose(there.intercept[finite], here.intercept[finite], atol=1e-4)
 
 
-def test_chains_on_a_device_have_the_objectives_of_the_processor(device, monkeypatch):
+@pytest.mark.parametrize("metric", ["matrix", "diagonal"])
+def test_chains_on_a_device_have_the_objectives_of_the_processor(device, metric, monkeypatch):
+    if metric == "diagonal":
+        monkeypatch.setattr(_logistic_blocks, "MATRIX_FEATURES", 0)
     X, Y = CASES["plain"]
     orders, weights = [[0, 1, 2], [2, 0, 1], [1, 2, 0]], bootstraps(len(X), 3)
     there = fit_chains(X, Y, orders, sample_weight=weights, device="cuda")

@@ -79,10 +79,13 @@ def _solve_block(
     exact, device = double.of(block), double.data.device
     xp = device.xp
     metric = own if exact.free is None else exact.metric(own)
-    if exact.free is not None and not double.data.problems.diagonal:
+    if exact.free is not None:
+        # What is not free is left out, and what is free moves to where that leaves the minimum, if that is known.
         removed = xp.where(exact.free, xp.zeros_like(start), start)
-        pull = xp.where(exact.free, times(xp, own, removed), xp.zeros_like(start))
-        start = start - removed + times(xp, metric, pull)
+        start = start - removed
+        if not double.data.problems.diagonal:
+            pull = xp.where(exact.free, times(xp, own, removed), xp.zeros_like(start))
+            start = start + times(xp, metric, pull)
     limit = min(PATIENCE, max_iter)
     point, *_, steps = minimise(single.of(block), start, metric, tol / 2, limit)
     point, objective, status, more = minimise(exact, point, metric, tol, limit)
