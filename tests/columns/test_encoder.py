@@ -41,7 +41,7 @@ def songs(n: int = N) -> pd.DataFrame:
             "genre": np.array(GENRES, object)[rng.integers(0, 3, n)],
             "released": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1000, n), unit="D"),
             "uuid": [str(uuid.UUID(int=int(i))) for i in rng.integers(0, 2**62, n)],
-            "title": [f"the song number {i} of the year" for i in range(n)],
+            "title": [f"the song number {i} of the year {10 + i % 90}" for i in range(n)],
         }
     )
 
@@ -266,6 +266,16 @@ def test_text_gives_the_weights_of_its_words_when_it_is_named() -> None:
     assert TableEncoder(text=["t"]).fit(pd.DataFrame({"t": ["!", "?"], "x": [1, 2]})).left_out_ == {
         "t": "text without words"
     }
+
+
+def test_a_word_of_one_row_only_does_not_make_known_rows_unlike_new_ones() -> None:
+    titles = [f"{'thunder' if i % 2 else 'rain'} nr{i}" for i in range(40)]
+    encoder = TableEncoder(text=["title"]).fit(pd.DataFrame({"title": titles}))
+    assert encoder.get_feature_names_out().tolist() == ["title: rain", "title: thunder"]
+    seen, new = (encoder.transform(pd.DataFrame({"title": [f"rain nr{i}"]})) for i in (0, 99))
+    np.testing.assert_array_equal(seen, new)
+    all_differ = TableEncoder(text=["title"]).fit(pd.DataFrame({"title": ["a storm", "the rain"]}))
+    assert all_differ.encoders_["title"].width == 3
 
 
 def test_truth_values_are_zero_and_one() -> None:

@@ -30,7 +30,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     numbers       itself; true and false are 1 and 0
     dates         its place between the first and the last date seen, and the parts that vary: day of week, month, hour
     categories    one column for each value (``"one-hot"``) or one column of codes (``"ordinal"``)
-    text          TF-IDF weights of its words, where ``text`` names it
+    text          TF-IDF weights of its words, where ``text`` names it; of those in one row only it learns nothing
     anything      nothing, where (nearly) every row differs or nothing is known: identifiers, names, free text
     ============  ==================================================================================================
 

@@ -119,13 +119,18 @@ class Words:
 
     @classmethod
     def of(cls, cells: Cells, max_words: int | None) -> Words | None:
-        """Return the words of a column, or None where there are none."""
-        vectorizer = TfidfVectorizer(sublinear_tf=True, max_features=max_words)
-        documents = _documents(cells)
-        analyse = vectorizer.build_analyzer()
-        if not any(analyse(document) for document in documents):
+        """Return the words of a column, or None where there are none.
+
+        A word of one row only, such as a number or a name, is left out where others are in several rows: nothing is
+        learnt from it, and as a row's weights share a length of one, all of them would be smaller than in new rows,
+        which have no such word that is known.
+        """
+        analyse, documents = TfidfVectorizer().build_analyzer(), _documents(cells)
+        rows = Counter(word for document in documents for word in set(analyse(document)))
+        if not rows:
             return None
-        vectorizer.fit(documents)
+        least = min(2, max(rows.values()))
+        vectorizer = TfidfVectorizer(sublinear_tf=True, max_features=max_words, min_df=least).fit(documents)
         return cls(" ".join(vectorizer.get_feature_names_out()), np.array(vectorizer.idf_, dtype=np.float64))
 
     @property
