@@ -236,10 +236,12 @@ def test_dates_become_their_place_and_the_parts_that_vary(dates: Any) -> None:
     np.testing.assert_allclose(np.sum(waves.transform(X)[[0, 1, 3], 1:3] ** 2, axis=1), 1)
 
 
-def test_the_hour_counts_where_there_is_a_time() -> None:
+def test_the_hour_counts_where_there_is_a_time_and_other_dates_stand_at_the_ends() -> None:
     X = pd.DataFrame({"when": ["2020-01-06T06:30:00Z", "2020-01-06 18:00", "2020-01-06T12:00:00.5+02:00"]})
     encoder = TableEncoder("ordinal").fit(X)
     assert encoder.get_feature_names_out().tolist() == ["when", "when: hour"]
+    later = encoder.transform(pd.DataFrame({"when": ["1999-01-01 06:30", "2031-01-01 18:00"]}))
+    np.testing.assert_array_equal(later, [[0, 6.5], [1, 18]])
     np.testing.assert_allclose(encoder.transform(X)[:, 1], [6.5, 18, 10 + 0.5 / 3600])
 
 
@@ -260,7 +262,7 @@ def test_a_later_cell_that_is_no_date_is_named() -> None:
 def test_text_gives_the_weights_of_its_words_when_it_is_named() -> None:
     X = songs()
     encoder = TableEncoder(features=["title"], text=["title"]).fit(X)
-    assert "title: song" in encoder.get_feature_names_out()
+    assert "title: 42" in encoder.get_feature_names_out()
     np.testing.assert_allclose(encoder.transform(X[:3]).power(2).sum(axis=1), 1)
     assert encoder.transform(pd.DataFrame({"title": [None, "unheard"]})).nnz == 0
     assert TableEncoder(text=["t"]).fit(pd.DataFrame({"t": ["!", "?"], "x": [1, 2]})).left_out_ == {
@@ -268,11 +270,11 @@ def test_text_gives_the_weights_of_its_words_when_it_is_named() -> None:
     }
 
 
-def test_a_word_of_one_row_only_does_not_make_known_rows_unlike_new_ones() -> None:
-    titles = [f"{'thunder' if i % 2 else 'rain'} nr{i}" for i in range(40)]
+def test_words_of_one_row_only_or_of_all_do_not_make_known_rows_unlike_new_ones() -> None:
+    titles = [f"the {'thunder' if i % 2 else 'rain'} nr{i}" for i in range(40)]
     encoder = TableEncoder(text=["title"]).fit(pd.DataFrame({"title": titles}))
     assert encoder.get_feature_names_out().tolist() == ["title: rain", "title: thunder"]
-    seen, new = (encoder.transform(pd.DataFrame({"title": [f"rain nr{i}"]})) for i in (0, 99))
+    seen, new = (encoder.transform(pd.DataFrame({"title": [text]})) for text in ("the rain nr0", "rain and storm"))
     np.testing.assert_array_equal(seen, new)
     all_differ = TableEncoder(text=["title"]).fit(pd.DataFrame({"title": ["a storm", "the rain"]}))
     assert all_differ.encoders_["title"].width == 3

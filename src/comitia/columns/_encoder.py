@@ -28,9 +28,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     a column of   becomes
     ============  ==================================================================================================
     numbers       itself; true and false are 1 and 0
-    dates         its place between the first and the last date seen, and the parts that vary: day of week, month, hour
+    dates         its place between the first and the last date seen, and the parts that vary: day of week, month, hour;
+                  earlier and later dates stand at the ends
     categories    one column for each value (``"one-hot"``) or one column of codes (``"ordinal"``)
-    text          TF-IDF weights of its words, where ``text`` names it; of those in one row only it learns nothing
+    text          TF-IDF weights of its words, where ``text`` names it; words of one row only, or of all, are left out
     anything      nothing, where (nearly) every row differs or nothing is known: identifiers, names, free text
     ============  ==================================================================================================
 
@@ -333,7 +334,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _encode_dates(self, name: str, instants: NDArray[Any]) -> FloatArray:
         first, last = self.date_spans_[name]
         missing = np.isnat(instants)
-        place = np.where(missing, np.nan, (instants.astype(np.int64) - float(first)) / max(last - first, 1))
+        # New rows are mostly of later dates, and a linear model would take them for ever more of what it has seen.
+        known = np.clip(instants.astype(np.int64), first, last)
+        place = np.where(missing, np.nan, (known - float(first)) / max(last - first, 1))
         parts = date_parts(instants)
         columns = [place]
         for part in self.date_parts_[name]:

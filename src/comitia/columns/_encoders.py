@@ -121,16 +121,17 @@ class Words:
     def of(cls, cells: Cells, max_words: int | None) -> Words | None:
         """Return the words of a column, or None where there are none.
 
-        A word of one row only, such as a number or a name, is left out where others are in several rows: nothing is
-        learnt from it, and as a row's weights share a length of one, all of them would be smaller than in new rows,
-        which have no such word that is known.
+        Words of one row only, such as numbers and names, and words of all rows are left out where there are others.
+        Nothing is learnt from either, and as a row's weights share a length of one, both make known rows unlike new
+        ones: the first take most of it, and in new rows are not known; the second vary with what stands beside them.
         """
         analyse, documents = TfidfVectorizer().build_analyzer(), _documents(cells)
-        rows = Counter(word for document in documents for word in set(analyse(document)))
+        words = [set(analyse(document)) for document in documents]
+        rows, most = Counter(word for found in words for word in found), sum(map(bool, words)) - 1
         if not rows:
             return None
-        least = min(2, max(rows.values()))
-        vectorizer = TfidfVectorizer(sublinear_tf=True, max_features=max_words, min_df=least).fit(documents)
+        bounds = {"min_df": 2, "max_df": most} if any(2 <= count <= most for count in rows.values()) else {}
+        vectorizer = TfidfVectorizer(sublinear_tf=True, max_features=max_words, **bounds).fit(documents)
         return cls(" ".join(vectorizer.get_feature_names_out()), np.array(vectorizer.idf_, dtype=np.float64))
 
     @property
