@@ -13,6 +13,7 @@ from comitia import (
     LOSSES,
     POOLS,
     Aggregation,
+    ComitiaError,
     EBRClassifier,
     EMODTClassifier,
     FLoss,
@@ -228,7 +229,45 @@ def test_names_are_taken_as_they_are_printed(tmp_path):
     assert printed.oob_loss_ == plain.oob_loss_
     save(printed, tmp_path / "model.skops")
     assert (load(tmp_path / "model.skops").predict(data.X) == expected).all()
+    median = plain.set_params(aggregation="ctp", pool="median").predict(data.X)
+    assert (printed.set_params(aggregation="CTP · Median").predict(data.X) == median).all()
+    plain.set_params(aggregation="ptc-mbr", pool="mean"), printed.set_params(aggregation="PTC-mbr")
     subset = plain.set_params(loss="subset01").predict(data.X)
     assert (printed.set_params(loss="Subset 0/1 loss").predict(data.X) == subset).all()
     assert (printed.set_params(loss="Macro-F1", aggregation="CTP").predict(data.X)
             == plain.set_params(loss="macro-f1", aggregation="ctp").predict(data.X)).all()  # fmt: skip
+
+
+def test_every_way_that_is_judged_out_of_bag_is_taken_by_its_name():
+    from comitia import ECCClassifier
+    from comitia.datasets import make_joint
+
+    data = make_joint(80, 4, 3, dependence=0.7, random_state=0).dataset
+    kinds = {"n_estimators": 12, "oob_score": True, "chain_method": "joint", "random_state": 0}
+    judged = ECCClassifier(aggregation="oob", calibration="sigmoid", **kinds).fit(data.X, data.Y)
+    ways = judged.oob_table_["subset01"]
+    assert {"ctp · seen 0.3 · calibrated", "ctp-joint · seen 1", "ptc-mbr"} <= set(ways)
+    for way, loss in ways.items():
+        judged.set_params(loss="subset01", aggregation=way.upper())
+        assert judged.oob_aggregation_ == way
+        assert judged.oob_loss_ == loss
+        assert judged.predict(data.X[:3]).shape == (3, 3)
+    alone = ECCClassifier(aggregation="CTP · seen 0.3", loss="subset01", calibration="sigmoid", **kinds)
+    assert alone.fit(data.X, data.Y).oob_loss_ == ways["ctp · seen 0.3 · calibrated"]
+
+
+@pytest.mark.parametrize(
+    "name", ["ctp · medain", "bmv · median", "ctp · seen 2", "gmv · seen", "ctp · median · calibrated", " · median"]
+)
+def test_what_is_said_of_an_aggregation_besides_is_known_or_refused(name):
+    with pytest.raises(ComitiaError):
+        decide([Marginals([[0.4, 0.6]])], "f1", name)
+
+
+def test_a_name_that_asks_for_a_calibration_needs_one():
+    from comitia import EMODTClassifier
+
+    with pytest.raises(ComitiaError, match="calibrated beliefs: give a calibration"):
+        decide([Marginals([[0.4, 0.6]])], "f1", "ctp · calibrated")
+    with pytest.raises(ComitiaError, match="calibrated beliefs: set calibration"):
+        EMODTClassifier(3, aggregation="CTP · calibrated").fit([[0.0], [1.0]], [[0, 1], [1, 0]])

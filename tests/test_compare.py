@@ -14,6 +14,7 @@ from sklearn.multioutput import MultiOutputClassifier
 
 import comitia
 from comitia import ECCClassifier, Results, compare
+from comitia.report._vocabulary import aggregation_and_pool, title
 from tests.cli.conftest import comitia as command_line
 from tests.conftest import LABELS
 
@@ -130,6 +131,31 @@ def test_names_are_taken_as_they_are_printed(joint, of_arrays):
     )
     some = compare(joint.X, joint.Y, aggregations=["GMV", "PTC-mbr", "OOB choice"], **FEW)
     assert set(some.rows.aggregation) == {"gmv", "ptc-mbr", "oob"}
+
+
+def test_aggregations_with_a_pool_or_a_reading_are_taken_as_they_are_printed(joint, joint_csv, tmp_path, monkeypatch):
+    few = FEW | {"losses": ["f1"], "pools": ["median"]}
+    pooled = compare(joint.X, joint.Y, aggregations=["ctp"], **few)
+    assert [block.methods for block in pooled.blocks] == [("ctp · median",)]
+    printed = compare(joint.X, joint.Y, aggregations=["CTP · median"], **few | {"pools": ["mean"]})
+    assert printed.rows.to_dict() == pooled.rows.to_dict()
+    named = ["GMV", "CTP · seen 0.3", "CTP · median"]
+    both = compare(joint_csv, labels=LABELS, aggregations=named, **few | {"pools": ["mean"]})
+    assert [title(name) for name in both.blocks[0].all_methods] == named
+    monkeypatch.chdir(tmp_path)
+    (advice,) = pooled.recommendations
+    assert advice.choice == "EBR with CTP · median"
+    for block in both.blocks:
+        for name in block.all_methods:
+            aggregation, pool = aggregation_and_pool(name)
+            found = both.settings["ebr"].command(both.source, "f1", aggregation, pool, 0)
+            assert command_line(*shlex.split(found)[1:], "--force").code == 0
+            line = both.settings["ebr"].code("ebr", "f1", aggregation, pool, 0)
+            fitted = eval(line, vars(comitia)).fit(joint.X, joint.Y)
+            saved = comitia.load("model.skops")
+            assert (saved.predict(joint.X) == fitted.predict(joint.X)).all()
+            saved.set_params(aggregation=title(name), pool="mean")
+            assert (saved.predict(joint.X) == fitted.predict(joint.X)).all()
 
 
 def test_noise_is_called_noise():

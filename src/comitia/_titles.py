@@ -25,6 +25,25 @@ OTHER_WAYS = {CHOSEN_BY_OOB: "OOB choice"}
 ENSEMBLES: dict[str, str] = {}
 """Title of each named ensemble."""
 
+POOLS: list[str] = []
+"""The named pools, which are printed as they are."""
+
+BETWEEN = " · "
+"""Stands between the name of an aggregation and what else is said of it: a pool, a reading, a calibration."""
+
+
+def aggregation_and_pool(method: str) -> tuple[str, str]:
+    """Take a name apart that may end in a pool; the mean, which is usual, is not named.
+
+    Examples
+    --------
+    >>> import comitia
+    >>> aggregation_and_pool("ctp"), aggregation_and_pool("ctp · median"), aggregation_and_pool("ctp · seen 0.3")
+    (('ctp', 'mean'), ('ctp', 'median'), ('ctp · seen 0.3', 'mean'))
+    """
+    aggregation, _, pool = method.rpartition(BETWEEN)
+    return (aggregation, pool) if pool in POOLS and aggregation else (method, "mean")
+
 
 def all_titles() -> dict[str, str]:
     """Return how everything that has a name here is printed."""

@@ -228,6 +228,7 @@ def test_labels_in_words_of_ones_own_are_scored(trained, here):
         ("loss", "F1,Hamming loss", ["hamming", "f1"], ("f1", "hamming")),
         ("loss", "F1-measure", ["hamming", "f1"], ("f1",)),
         ("aggregation", "OOB choice", ["ctp", "oob"], ("oob",)),
+        ("aggregation", "CTP · median,GMV", ["ctp", "gmv"], ("ctp · median", "gmv")),
     ],
 )
 def test_names_are_taken_as_they_are_printed(kind, given, known, found):

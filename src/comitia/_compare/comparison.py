@@ -14,7 +14,7 @@ from comitia._errors import ComitiaError
 from comitia.experiments import EnsembleSetting, LossSetting, Plan, Progress, run_plan
 from comitia.experiments._calls import is_call, read_call
 from comitia.experiments._imports import check_trust
-from comitia.experiments._plan import TARGET_NAMES, WAYS
+from comitia.experiments._plan import TARGET_NAMES, WAYS, way_named
 from comitia.experiments._settings import KINDS
 from comitia.report import Results
 from comitia.report._vocabulary import named
@@ -71,7 +71,8 @@ def compare(
         with parameters, ``"f1(beta=2)"``; one's own by import path, ``"package.cost"``; losses as objects, and
         functions of (truth, labeling), also under names of one's own.
     aggregations : sequence of str, optional
-        Names of `comitia.AGGREGATIONS`, or ``"oob"`` for the choice out of bag; all by default.
+        Names of `comitia.AGGREGATIONS`, also as tables print them (``"CTP · median"``), or ``"oob"`` for the choice out
+        of bag; all by default.
     pools : sequence of str, default=("mean",)
         Names of `comitia.POOLS`.
     members : int, default=50
@@ -180,7 +181,7 @@ def comparison(
         datasets=(data.source,),
         ensembles=tuple(_setting(given, members) for given in chosen),
         losses=tuple(_loss(given) for given in losses),
-        aggregations=WAYS if aggregations is None else tuple(_named(name, WAYS) for name in aggregations),
+        aggregations=WAYS if aggregations is None else tuple(way_named(name) or name for name in aggregations),
         pools=tuple(pools),
         folds=folds,
         repeats=repeats,

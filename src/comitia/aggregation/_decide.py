@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from numpy.typing import ArrayLike
 
+from comitia._errors import ComitiaError
 from comitia._labels import LabelArray
 from comitia.aggregation._beliefs import Beliefs
 from comitia.aggregation._kinds import AggregationLike, get_aggregation
@@ -36,8 +37,8 @@ def decide(
     loss : str, Loss or callable, default="hamming"
         The loss to minimise: see :func:`comitia.get_loss`.
     aggregation : str, Aggregation or None, default=None
-        A name of :data:`comitia.AGGREGATIONS`.  None takes the paper's advice: the mode of the votes (``"ptc-mode"``)
-        for subset 0/1 loss, ``"ctp"`` for all others.
+        A name of :data:`comitia.AGGREGATIONS`, also as tables print it (``"CTP · median"``).  None takes the paper's
+        advice: the mode of the votes (``"ptc-mode"``) for subset 0/1 loss, ``"ctp"`` for all others.
     pool : str or Pool, default="mean"
         How ``"ctp"`` and ``"gmv"`` pool marginals: see :data:`comitia.POOLS`.
     reading : str or Reading, default="auto"
@@ -66,6 +67,9 @@ def decide(
     array([[1, 1, 1]], dtype=int8)
     """
     target, pooled = get_loss(loss), get_pool(pool)
-    decision = get_aggregation(aggregation, target).decision(target, pooled, get_reading(reading))
+    how = get_aggregation(aggregation, target)
+    if how.calibrated and calibration is None:
+        raise ComitiaError(f"aggregation {aggregation!r} decides by calibrated beliefs: give a calibration.")
+    decision = how.decision(target, pooled, get_reading(reading))
     decision = decision.calibrated(calibration, pooled).within(constraints)
     return Beliefs(lambda _: members, weights, once=True).decide(decision)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from comitia import _titles
@@ -11,7 +12,7 @@ from comitia._errors import ComitiaError
 from comitia._names import as_known, unknown
 from comitia.aggregation._decision import Decision, Pooled, Votes
 from comitia.losses import Hamming, Loss, SubsetZeroOne
-from comitia.relevance import Independent, Pool, Reading, mixture
+from comitia.relevance import POOLS, READINGS, Independent, Pool, Reading, Seen, mixture
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Aggregation(ABC):
     """
 
     title: str = field(default="", kw_only=True, compare=False)
+    calibrated: bool = field(default=False, kw_only=True, repr=False)
+    """Whether its name asks for calibrated beliefs: it is refused where there is no calibration."""
 
     @abstractmethod
     def decision(self, loss: Loss, pool: Pool, reading: Reading) -> Decision:
@@ -144,22 +147,89 @@ ctp-joint mixture of the members' labelset distributions, then minimise the loss
 _titles.AGGREGATIONS.update({name: aggregation.title for name, aggregation in AGGREGATIONS.items()})
 
 
+CALIBRATED = "calibrated"
+"""In a name: pooled marginals are calibrated."""
+
+
 def get_aggregation(aggregation: AggregationLike | None, loss: Loss) -> Aggregation:
     """Return the aggregation of this name, the one the paper advises for the loss if None, or the one given.
+
+    A name is taken as tables print it, also with a pool, a reading or a calibration behind it: ``"CTP · median"``,
+    ``"ctp · seen 0.3 · calibrated"``.
 
     Examples
     --------
     >>> from comitia import SubsetZeroOne, get_aggregation
     >>> get_aggregation(None, SubsetZeroOne()).title, get_aggregation("gmv", SubsetZeroOne()).title
     ('PTC-mode', 'GMV')
+    >>> get_aggregation("CTP · median", SubsetZeroOne())
+    CombineThenPredict(title='CTP · median', pool=Median(), loss=None, reading=None)
     """
     if isinstance(aggregation, Aggregation):
         return aggregation
     name = advised(loss) if aggregation is None else aggregation
-    known = as_known(name, AGGREGATIONS) if isinstance(name, str) else ""
+    first, *more = (part.strip() for part in name.split(_titles.BETWEEN.strip())) if isinstance(name, str) else ("",)
+    known = as_known(first, AGGREGATIONS)
     if known not in AGGREGATIONS:
         raise ComitiaError(unknown("aggregation", name, AGGREGATIONS))
-    return AGGREGATIONS[known]
+    found = AGGREGATIONS[known]
+    for said in more:
+        found = _with(found, said.casefold(), name)
+    return found
+
+
+def aggregation_name(how: Aggregation) -> str:
+    """Return the name of an aggregation, as :func:`get_aggregation` takes it; of one that has none, how it is written.
+
+    Examples
+    --------
+    >>> from comitia.relevance import median
+    >>> aggregation_name(CombineThenPredict(median)), aggregation_name(PredictThenCombine())
+    ('ctp · median', 'ptc-mbr')
+    """
+    for name in AGGREGATIONS:
+        for full in (name, _titles.BETWEEN.join([name, *_said(how)])):
+            try:
+                if get_aggregation(full, Hamming()) == how:
+                    return full
+            except ComitiaError:
+                continue
+    return repr(how)
+
+
+def _with(how: Aggregation, said: str, name: str) -> Aggregation:
+    """Return an aggregation with what its name says besides."""
+    power = said.removeprefix("seen ")
+    changed: Aggregation | None = None
+    if isinstance(how, CombineThenPredict):
+        if said in POOLS and how.pools and not how.calibrated:
+            changed = replace(how, pool=POOLS[said])
+        elif said == CALIBRATED and how.pools:
+            changed = replace(how, calibrated=True)
+    if isinstance(how, CombineThenPredict | PredictThenCombine) and how.reading is None:
+        if said in READINGS:
+            changed = replace(how, reading=READINGS[said])
+        elif power != said and power.replace(".", "", 1).isdecimal():
+            changed = replace(how, reading=Seen(float(power)))
+    if changed is None:
+        raise ComitiaError(
+            f"aggregation must be one of {', '.join(AGGREGATIONS)}; gmv and ctp may be followed by a pool ('ctp · "
+            f"median'), those that follow the loss by a reading ('ctp · seen 0.3'); got {name!r}."
+        )
+    return replace(changed, title=f"{how.title}{_titles.BETWEEN}{said}")
+
+
+def _said(how: Aggregation) -> Iterator[str]:
+    """Give what a name says besides."""
+    if isinstance(how, CombineThenPredict):
+        yield from (name for name, pool in POOLS.items() if pool == how.pool)
+    if isinstance(how, CombineThenPredict | PredictThenCombine):
+        if isinstance(how.reading, Seen):
+            yield f"seen {how.reading.power:g}"
+        elif how.reading is not None:
+            yield from (name for name, reading in READINGS.items() if reading == how.reading)
+    if how.calibrated:
+        yield CALIBRATED
 
 
 def advised(loss: Loss) -> str:

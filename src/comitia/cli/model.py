@@ -16,6 +16,7 @@ import comitia
 from comitia import ComitiaError
 from comitia._baselines import BASELINES, constant_answers
 from comitia._names import printable
+from comitia._titles import aggregation_and_pool
 from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, loss_where_known, write
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
@@ -146,7 +147,7 @@ def _wished(ensemble: str, loss: str, aggregation: str | None) -> dict[str, Any]
     if how not in (None, CHOSEN_BY_OOB) and not comitia.ENSEMBLES[kind]().can_decide_by(how):
         raise misuse("--aggregation", f"{how} needs trees: --ensemble emodt, not {kind}.")
     # Where nothing is said, an ensemble decides as it likes: a committee chooses out of bag.
-    decided = {} if how is None else {"aggregation": how}
+    decided = {} if how is None else dict(zip(("aggregation", "pool"), aggregation_and_pool(how), strict=True))
     return {"kind": kind, "loss": one("--loss", "loss", loss, TARGET_NAMES), **decided}
 
 

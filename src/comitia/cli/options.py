@@ -11,11 +11,12 @@ import typer
 
 from comitia import ENSEMBLES
 from comitia._names import unknown
+from comitia._titles import BETWEEN
 from comitia.aggregation import AGGREGATIONS
 from comitia.cli.errors import misuse
 from comitia.columns._numbers import NOTATIONS
 from comitia.experiments._calls import is_call, split_calls
-from comitia.experiments._plan import LOSS_NAMES, TARGET_NAMES, WAYS
+from comitia.experiments._plan import LOSS_NAMES, TARGET_NAMES, WAYS, way_named
 from comitia.measures import MEASURES
 from comitia.relevance import POOLS
 from comitia.report._vocabulary import named
@@ -293,9 +294,10 @@ def names(option: str, kind: str, text: str, known: Collection[str], calls: bool
         return tuple(known)
     if not chosen:
         raise misuse(option, f"names no {kind}. There are: {', '.join(known)}.")
-    found = [name if calls and is_call(name) else named(name, known) for name in chosen]
+    meant = way_named if kind == "aggregation" else lambda name: named(name, known)
+    found = [name if calls and is_call(name) else meant(name) for name in chosen]
     for name, given in zip(found, chosen, strict=True):
-        if name not in known and not (calls and is_call(name)):
+        if name not in known and not (calls and is_call(name)) and not (kind == "aggregation" and BETWEEN in name):
             raise misuse(option, unknown(kind, given, known))
     return tuple(dict.fromkeys(found))
 

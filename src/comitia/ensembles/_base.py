@@ -299,7 +299,13 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
     def _named_way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
         # The cuts of a measure were found on marginals as they are: they serve for no others.
         reading = "independent" if isinstance(loss, Measure) else self.reading
-        return get_aggregation(self.aggregation, _instance_wise(loss)), get_reading(reading)
+        how = get_aggregation(self.aggregation, _instance_wise(loss))
+        if how.calibrated and check_kind(self.calibration) is None:
+            raise ComitiaError(
+                f"aggregation={self.aggregation!r} decides by calibrated beliefs: set calibration to 'oob', 'sigmoid'"
+                " or 'isotonic'."
+            )
+        return how, get_reading(reading)
 
     def _limits(self, names: Sequence[str] | NDArray[Any]) -> Constraints | None:
         """Return the limits on answers for labels of these names, or say what is wrong with them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any, Self
 
@@ -10,19 +11,20 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray
+from comitia._titles import BETWEEN
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
+from comitia.aggregation._kinds import aggregation_name
 from comitia.ensembles._base import MultilabelEnsemble
-from comitia.ensembles._out_of_bag import CALIBRATED, OutOfBag, SparseMarginals, aggregation_name
+from comitia.ensembles._out_of_bag import CALIBRATED, OutOfBag, SparseMarginals
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
-from comitia.losses import Loss
+from comitia.losses import Loss, get_loss
 from comitia.measures import Measure, get_target
-from comitia.relevance import Calibration, Reading, Seen, get_reading
+from comitia.relevance import Calibration, Reading, get_reading
 from comitia.relevance._calibration import check_kind
 
 # Powers of the counts with which labelsets that were seen are tried.
 _POWERS = (0.0, 0.3, 0.6, 1.0)
-_READ_OVER = " · "
 
 
 class JudgedEnsemble(MultilabelEnsemble):
@@ -51,11 +53,8 @@ class JudgedEnsemble(MultilabelEnsemble):
 
     def _way_of_name(self, way: str, loss: Loss) -> tuple[Aggregation, Reading, Calibration | None]:
         """Return what a way of deciding that was judged out of bag stands for."""
-        calibration = self.calibration_ if way.endswith(CALIBRATED) else None
-        name = way.removesuffix(CALIBRATED)
-        if name in self._oob.powers:
-            return AGGREGATIONS[name.partition(_READ_OVER)[0]], Seen(self._oob.powers[name]), calibration
-        return get_aggregation(name, loss), get_reading(self.reading), calibration
+        how = get_aggregation(way, loss)
+        return how, get_reading(self.reading), self.calibration_ if how.calibrated else None
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; refuse at once a choice by out-of-bag losses that a fitted ensemble does not have."""
@@ -96,15 +95,23 @@ class JudgedEnsemble(MultilabelEnsemble):
         """
         reading = get_reading(self.reading)
         if self._judges_itself_only:
-            how, reading, _ = self._way(get_target(self.loss))
-            return {aggregation_name(how): (how, reading)}
+            name, how = self._asked_for()
+            return {name: (how, reading)}
         ways = {name: (how, reading) for name, how in AGGREGATIONS.items() if self.can_decide_by(how)}
-        if isinstance(self.aggregation, Aggregation):
-            ways[aggregation_name(self.aggregation)] = (self.aggregation, reading)
-        if chosen_out_of_bag(self.aggregation) and self.reading == "auto":
+        if not chosen_out_of_bag(self.aggregation):
+            name, how = self._asked_for()
+            ways.setdefault(name, (how, reading))
+        elif self.reading == "auto":
             for power, name in product(_POWERS, self._read_over_seen()):
-                ways[f"{name}{_READ_OVER}seen {power:g}"] = (AGGREGATIONS[name], Seen(power))
+                way = f"{name}{BETWEEN}seen {power:g}"
+                ways[way] = (get_aggregation(way, get_loss("hamming")), reading)
         return ways
+
+    def _asked_for(self) -> tuple[str, Aggregation]:
+        """Return the aggregation that was asked for, before a calibration, and its name in the table."""
+        how, _ = self._named_way(get_target(self.loss))
+        how = replace(how, calibrated=False) if how.calibrated else how
+        return aggregation_name(how), how
 
     def _read_over_seen(self) -> tuple[str, ...]:
         """Return the aggregations that are worth to be read over the labelsets that were seen."""
@@ -134,7 +141,7 @@ class JudgedEnsemble(MultilabelEnsemble):
         """The way of deciding in use, by its name in the table."""
         if chosen_out_of_bag(self.aggregation):
             return self.oob_choice_
-        name = aggregation_name(self._named_way(get_target(self.loss))[0])
+        name = self._asked_for()[0]
         twin = name + CALIBRATED
         known = self._judged().values.values()
         return twin if self.calibration is not None and any(twin in row for row in known) else name

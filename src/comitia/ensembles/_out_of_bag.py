@@ -16,16 +16,18 @@ from scipy.sparse import csr_array
 from comitia._arrays import check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelRows, Labels, dense, listed
-from comitia.aggregation import AGGREGATIONS, Beliefs, Decision, Pooled, Votes, advised, get_aggregation
+from comitia._titles import BETWEEN
+from comitia.aggregation import Beliefs, Decision, Pooled, Votes, advised
+from comitia.aggregation._kinds import CALIBRATED as _CALIBRATED
 from comitia.ensembles._asking import Part, joined
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import LOSSES, Hamming, JaccardLoss, Loss, SubsetZeroOne, get_loss
 from comitia.measures import Measure, get_target
-from comitia.relevance import Calibration, Marginals, Observed, Pool, Reading, Seen, get_pool, get_reading, mean
+from comitia.relevance import Calibration, Marginals, Observed, Pool, Reading, get_pool, get_reading, mean
 from comitia.relevance._calibration import Kind, check_kind
 
-CALIBRATED = " · calibrated"
+CALIBRATED = f"{BETWEEN}{_CALIBRATED}"
 """Ends the name of a way of deciding whose pooled marginals are calibrated."""
 
 # Calibrated marginals are decided about this many labels, or labelsets, at a time.
@@ -45,8 +47,6 @@ class OutOfBag:
         Pooled marginals, NaN where no member can judge the instance; sparse where labels are lists, and zero there.
     values : dict of loss to dict of way of deciding to array of float, shape (n,)
         Loss of each instance, NaN where no member can judge it.
-    powers : dict of name to float
-        Of the ways that are read over the labelsets that were seen, the power of their counts.
     pool, reading : str
         With what they were found.
     Y : array of 0/1, shape (n, K), or LabelRows
@@ -62,7 +62,6 @@ class OutOfBag:
     weight: FloatArray
     proba: FloatArray | SparseMarginals
     values: Mapping[str, dict[str, FloatArray]]
-    powers: Mapping[str, float]
     pool: str
     reading: str
     Y: Labels
@@ -109,11 +108,8 @@ class OutOfBag:
         proba = _judge(ensemble, features, Y, judged, unseen, known, decisions, losses, values)
         kept = np.zeros(len(Y))
         kept[judged] = weight[judged]
-        powers = {name: read.power for name, (_, read) in ways.items() if isinstance(read, Seen) and read != reading}
         names = repr(pool), repr(reading)
-        found = cls(
-            kept, proba, values, powers, *names, Y, repr(ensemble.constraints), check_kind(ensemble.calibration)
-        )
+        found = cls(kept, proba, values, *names, Y, repr(ensemble.constraints), check_kind(ensemble.calibration))
         if found.calibration is not None:
             found.unseen.calibration(found.calibration)
             found._judge_calibrated(decisions, losses, pool, known)
@@ -361,12 +357,6 @@ def _usual(loss: Loss, names: Collection[str]) -> str:
     """Return how a loss is decided for without a choice."""
     usual = "ctp-joint" if isinstance(loss, SubsetZeroOne) and "ctp-joint" in names else advised(loss)
     return usual if usual in names else usual + CALIBRATED
-
-
-def aggregation_name(aggregation: Any) -> str:
-    """Return the name that an aggregation goes by in the table."""
-    how = get_aggregation(aggregation, get_loss("hamming"))
-    return next((name for name, known in AGGREGATIONS.items() if known == how), repr(how))
 
 
 def loss_name(loss: Any) -> str:

@@ -35,9 +35,10 @@ _DECISION = """\
         a measure of a whole set, such as a name of :data:`comitia.MEASURES`, which becomes a cut for each label that is
         found on instances which members have not seen.  May change after ``fit``.
     aggregation : str, Aggregation or None, default=None
-        How members decide together: a name of :data:`comitia.AGGREGATIONS`; or None, the paper's advice for the loss.
-        Ensembles with out-of-bag losses also take ``"oob"``, which chooses it, and with ``reading="auto"`` the reading
-        as well, by what members have not seen.  May change after ``fit``.
+        How members decide together: a name of :data:`comitia.AGGREGATIONS`, also as tables print it, with a pool or a
+        reading (``"CTP · median"``, ``"ctp · seen 0.3"``); or None, the paper's advice for the loss.  Ensembles with
+        out-of-bag losses also take ``"oob"``, which chooses it, and with ``reading="auto"`` the reading as well, by
+        what members have not seen.  May change after ``fit``.
     pool : str or Pool, default="mean"
         How marginals are pooled: a name of :data:`comitia.POOLS`.  May change after ``fit``.
     reading : str or Reading, default="auto"

@@ -13,17 +13,20 @@ from typing import Any
 
 from comitia._errors import ComitiaError
 from comitia._names import unknown
+from comitia._titles import BETWEEN
 from comitia._titles import CHOSEN_BY_OOB as CHOSEN_BY_OOB
 from comitia._version import __version__
-from comitia.aggregation import AGGREGATIONS
+from comitia.aggregation import AGGREGATIONS, get_aggregation
+from comitia.aggregation._kinds import CALIBRATED, aggregation_name
 from comitia.datasets import Dataset, load_dataset, load_features, load_seven_segment
 from comitia.datasets._labels import is_pattern, matching
 from comitia.datasets._text import STDIN
+from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.experiments._imports import PlanError as PlanError
 from comitia.experiments._losses import TARGETS, LossSetting
 from comitia.experiments._settings import EnsembleSetting as EnsembleSetting
 from comitia.learners._device import check_device
-from comitia.losses import LOSSES, Loss
+from comitia.losses import LOSSES, Hamming, Loss
 from comitia.measures import MEASURES, Measure, get_target
 from comitia.relevance import POOLS
 
@@ -35,6 +38,23 @@ LOSS_NAMES = tuple(LOSSES)
 
 WAYS = (*AGGREGATIONS, CHOSEN_BY_OOB)
 """How members can be asked to decide."""
+
+
+def way_named(name: str) -> str:
+    """Return the way of deciding that a name means, in any letters or as it is printed; empty where it means none.
+
+    Examples
+    --------
+    >>> way_named("OOB choice"), way_named("PTC-mbr"), way_named("CTP · median"), way_named("mine")
+    ('oob', 'ptc-mbr', 'ctp · median', '')
+    """
+    if chosen_out_of_bag(name):
+        return CHOSEN_BY_OOB
+    try:
+        return aggregation_name(get_aggregation(name, Hamming()))
+    except ComitiaError:
+        return ""
+
 
 TARGET_NAMES = tuple(TARGETS)
 """What predictions can be made for by a name alone: losses, and measures of a whole set."""
@@ -153,7 +173,8 @@ class Plan:
         What a fitted ensemble is scored for: names, and losses with parameters or of one's own.
     aggregations, pools : tuple of str
         The ways in which it decides.  The aggregation ``"oob"`` is, for each loss, the aggregation with the
-        smallest out-of-bag loss; it is left out for ensembles whose members all see every instance.
+        smallest out-of-bag loss; it is left out for ensembles whose members all see every instance.  One with a pool
+        or a reading of its own is named as it is printed, ``"ctp · median"``.
     sizes : tuple of int
         Numbers of members, ascending: the first m members decide.  Empty: all members.
     folds, repeats : int
@@ -194,7 +215,7 @@ class Plan:
             raise PlanError(str(error)) from None
         for kind, names, known in (
             ("loss", self.loss_names, (*TARGET_NAMES, *self._own_losses)),
-            ("aggregation", self.aggregations, WAYS),
+            ("aggregation", self.aggregations, (*WAYS, *filter(_is_composed, self.aggregations))),
             ("pool", self.pools, POOLS),
         ):
             _check_distinct(kind, names)
@@ -351,6 +372,11 @@ def _seed(*parts: str | int) -> int:
 def _checksum(text: str) -> bytes:
     # hash() differs from one process to the next; a checksum never does.
     return hashlib.sha256(text.encode()).digest()
+
+
+def _is_composed(name: str) -> bool:
+    """Whether a name says more than an aggregation; a calibration is the ensemble's, and no part of a plan's names."""
+    return BETWEEN in name and way_named(name) == name and not name.endswith(CALIBRATED)
 
 
 def _check_distinct(kind: str, names: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from comitia._titles import all_titles
 from comitia.datasets._text import STDIN
 from comitia.experiments._imports import Absent, PlanError, check_trust, paths_in
 from comitia.experiments._losses import LossSetting
-from comitia.experiments._plan import TARGET_NAMES, WAYS, DataSource, Plan
+from comitia.experiments._plan import TARGET_NAMES, DataSource, Plan, way_named
 from comitia.experiments._settings import KINDS, EnsembleSetting
 
 _LISTS = {"aggregations": str, "pools": str, "sizes": int}
@@ -117,7 +117,7 @@ def parse_plan(text: str, *, objects: bool = False, folder: str | Path | None = 
     if "losses" in content:
         values["losses"] = tuple(_numbered("losses", content["losses"], partial(_loss, objects)))
     if "aggregations" in values:
-        values["aggregations"] = tuple(_meant(name, WAYS) for name in values["aggregations"])
+        values["aggregations"] = tuple(way_named(name) or name for name in values["aggregations"])
     plan = Plan(**values)
     for setting in plan.ensembles if not objects else ():
         if setting.object is not None:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from comitia._labels import LabelArray
-from comitia.aggregation import AGGREGATIONS, Beliefs, Decision
+from comitia._titles import aggregation_and_pool
+from comitia.aggregation import Beliefs, Decision, get_aggregation
 from comitia.experiments._plan import CHOSEN_BY_OOB
-from comitia.losses import Loss
+from comitia.losses import Hamming, Loss
 from comitia.measures import Measure, get_target
 from comitia.relevance import get_pool, get_reading
 
@@ -80,7 +81,7 @@ def losses_of(
     """
     truth = np.asarray(Y)
     targets = dict(losses) if isinstance(losses, Mapping) else {loss: get_target(loss) for loss in losses}
-    ways = list(_ways(ensemble, targets, aggregations, pools, sizes or [len(ensemble.members_)]))
+    ways = list(dict.fromkeys(_ways(ensemble, targets, aggregations, pools, sizes or [len(ensemble.members_)])))
     decisions = {way: _decision(ensemble, way, targets[way.loss]) for way in ways}
     values: dict[Way, list[Any]] = {way: [] for way in ways}
     done = 0
@@ -127,11 +128,16 @@ def _ways(
         if aggregation == CHOSEN_BY_OOB:
             if ensemble.aggregation == CHOSEN_BY_OOB and size == len(ensemble.members_):
                 yield Way(loss, aggregation, "", size)
-        elif AGGREGATIONS[aggregation].pools:
-            for pool in known:
-                yield Way(loss, aggregation, pool, size)
-        elif ensemble.can_decide_by(aggregation):
-            yield Way(loss, aggregation, "", size)
+        elif not ensemble.can_decide_by(aggregation):
+            continue
+        elif get_aggregation(aggregation, Hamming()).pools:
+            yield from (Way(loss, aggregation, pool, size) for pool in known)
+        else:
+            own, pool = aggregation_and_pool(aggregation)
+            if own == aggregation:
+                yield Way(loss, aggregation, "", size)
+            elif known is pools or pool in known:
+                yield Way(loss, own, pool, size)
 
 
 def _decision(ensemble: Any, way: Way, target: Loss | Measure) -> Decision:
@@ -140,5 +146,5 @@ def _decision(ensemble: Any, way: Way, target: Loss | Measure) -> Decision:
         return chosen
     pool = get_pool(way.pool or ensemble.pool)
     reading = get_reading("independent" if isinstance(target, Measure) else ensemble.reading)
-    decision = AGGREGATIONS[way.aggregation].decision(ensemble._target(target), pool, reading)
+    decision = get_aggregation(way.aggregation, Hamming()).decision(ensemble._target(target), pool, reading)
     return decision.calibrated(ensemble.calibration_, get_pool(ensemble.pool))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
+from comitia import _titles
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, distinct_rows
 from comitia._names import unknown
@@ -284,6 +285,8 @@ POOLS: dict[str, Pool] = {
     "log_odds": log_odds,
 }
 """Pools of marginals by name."""
+
+_titles.POOLS.extend(POOLS)
 
 
 def get_pool(pool: PoolLike) -> Pool:

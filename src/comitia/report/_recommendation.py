@@ -12,7 +12,7 @@ from comitia.report._answers import Answer
 from comitia.report._blocks import Block
 from comitia.report._plain import learnt, plainly
 from comitia.report._rivals import Rival, Scored, is_vote, tested_against
-from comitia.report._vocabulary import Measure, aggregation_and_pool, explained, measure, title
+from comitia.report._vocabulary import Measure, aggregation_and_pool, explained, measure, method_name, title
 from comitia.report._words import number
 
 OWN = "own"
@@ -93,10 +93,13 @@ class Setting:
         >>> ecc = Setting("ECCClassifier", options=["--ensemble", "ecc"])
         >>> ecc.command(["my songs.csv"], "f1", "ctp", "mean", 0)
         "comitia train 'my songs.csv' --ensemble ecc --loss f1 --aggregation ctp --seed 0 -o model.skops"
+        >>> ecc.command(["songs.csv"], "f1", "ctp", "median", 0)
+        "comitia train songs.csv --ensemble ecc --loss f1 --aggregation 'ctp · median' --seed 0 -o model.skops"
         """
-        if self.options is None or not source or pool != "mean" or loss in _titles.OWN_LOSSES:
+        if self.options is None or not source or loss in _titles.OWN_LOSSES:
             return ""
-        decision = ["--loss", loss, "--aggregation", aggregation, *(["--seed", str(seed)] if seed is not None else [])]
+        decision = ["--loss", loss, "--aggregation", method_name(aggregation, pool)]
+        decision += ["--seed", str(seed)] if seed is not None else []
         return shlex.join(["comitia", "train", *source, *self.options, *decision, "-o", "model.skops"])
 
 
@@ -179,8 +182,7 @@ class Recommendation:
         """The ensemble and the aggregation, as people write them."""
         if self.aggregation == OWN:
             return f"{title(self.ensemble)} as it is"
-        pool = "" if self.pool == "mean" else f" · {self.pool}"
-        return f"{title(self.ensemble)} with {title(self.aggregation)}{pool}"
+        return f"{title(self.ensemble)} with {title(method_name(self.aggregation, self.pool))}"
 
     def __str__(self) -> str:
         head = f"{self.measure.title}: {self.choice}, {number(self.percent)}{self.measure.unit}."

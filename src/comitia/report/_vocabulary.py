@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from comitia import _titles
 from comitia._baselines import BASELINES
 from comitia._names import as_known
+from comitia._titles import BETWEEN
+from comitia._titles import aggregation_and_pool as aggregation_and_pool
 
 Value = TypeVar("Value", float, NDArray[np.float64])
 
@@ -90,8 +92,6 @@ _EXPLAINED = {
     "own": "what the classifier predicts by itself",
 }
 
-_SEPARATOR = " · "
-
 
 def measure(loss: str) -> Measure:
     """Look up how a loss is shown; one that is not known is shown under its own name, lower is better."""
@@ -106,7 +106,7 @@ def title(name: str) -> str:
     >>> title("ptc-mode"), title("ctp · median"), title("ecc"), title("mine")
     ('PTC-mode', 'CTP · median', 'ECC', 'mine')
     """
-    known, separator, pool = name.partition(_SEPARATOR)
+    known, separator, pool = name.partition(BETWEEN)
     titles = {**_titles.ENSEMBLES, **_titles.AGGREGATIONS, **_OTHER_WAYS}
     return titles.get(known, known) + separator + pool
 
@@ -119,7 +119,7 @@ def explained(names: Iterable[str]) -> dict[str, str]:
     >>> explained(["own", "mine", "own"])
     {'own predictions': 'what the classifier predicts by itself'}
     """
-    found = dict.fromkeys(aggregation_and_pool(name)[0] for name in names)
+    found = dict.fromkeys(name.partition(BETWEEN)[0] for name in names)
     return {title(name): _EXPLAINED[name] for name in found if name in _EXPLAINED}
 
 
@@ -143,19 +143,7 @@ def method_name(aggregation: str, pool: str) -> str:
     >>> method_name("ctp", "mean"), method_name("ctp", "median")
     ('ctp', 'ctp · median')
     """
-    return aggregation if pool in ("mean", "") else f"{aggregation}{_SEPARATOR}{pool}"
-
-
-def aggregation_and_pool(method: str) -> tuple[str, str]:
-    """Take a method's name apart again.
-
-    Examples
-    --------
-    >>> aggregation_and_pool("ctp"), aggregation_and_pool("ctp · median")
-    (('ctp', 'mean'), ('ctp', 'median'))
-    """
-    aggregation, _, pool = method.partition(_SEPARATOR)
-    return aggregation, pool or "mean"
+    return aggregation if pool in ("mean", "") else f"{aggregation}{BETWEEN}{pool}"
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -169,7 +157,7 @@ def in_order(names: Iterable[str]) -> list[str]:
     usual = [*_titles.LOSSES, *_titles.AGGREGATIONS, *_OTHER_WAYS]
 
     def place(name: str) -> tuple[int, int]:
-        known, separator, _ = name.partition(_SEPARATOR)
+        known, separator, _ = name.partition(BETWEEN)
         return (len(separator), usual.index(known) if known in usual else len(usual))
 
     return sorted(dict.fromkeys(names), key=place)
