@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier
@@ -13,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 
 import comitia
-from comitia import ECCClassifier, Results, compare
+from comitia import ComitiaError, ECCClassifier, Results, compare
 from comitia.report._vocabulary import aggregation_and_pool, title
 from tests.cli.conftest import comitia as command_line
 from tests.conftest import LABELS
@@ -231,3 +232,66 @@ def test_measures_of_a_whole_fold_are_compared_and_recommended_with_what_they_ne
     assert 'loss="macro-f1"' in advice.code
     assert "oob_score=True" in advice.code
     assert advice.measure.title == "Macro-F1"
+
+
+def songs() -> pd.DataFrame:
+    """A frame as somebody has it: a title, a price, an identifier, a category with gaps, and labels in one column."""
+    loud = np.random.default_rng(0).integers(0, 2, 60)
+    return pd.DataFrame(
+        {
+            "uuid": [f"{i:06x}" for i in range(60)],
+            "title": [f"a song of {'thunder' if one else 'rain'} and {i} stars" for i, one in enumerate(loud)],
+            "price": [f"$1,{i:03}.50" for i in range(60)],
+            "genre": [("rock", "jazz", None)[i % 3] for i in range(60)],
+            "tags": [["loud"] * one + ["jazz"] * (i % 3 == 1) for i, one in enumerate(loud)],
+        }
+    )
+
+
+COLUMNS = {"text": ["title"], "numbers": "1,234.5"}
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "texts", "file"])
+def test_labels_in_one_column_and_what_columns_are_is_said_of_files_and_frames(form, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame, how = songs(), FEW | {"losses": ["f1"], "aggregations": ["ctp"], "columns": COLUMNS}
+    expected = compare(frame.drop(columns="tags"), frame["tags"], **how)
+    X = pl.from_pandas(frame) if form == "polars" else frame
+    separator = None
+    if form in ("texts", "file"):
+        X, separator = frame.assign(tags=frame["tags"].map("|".join)), "|"
+    if form == "file":
+        X.to_csv("songs.csv", index=False)
+        X = "songs.csv"
+    found = compare(X, labels_in="tags", separator=separator, **how)
+    assert values(found) == values(expected)
+    (advice,) = found.recommendations
+    space = {"X": frame.drop(columns="tags"), "Y": frame["tags"]}
+    exec(advice.python, space)
+    assert space["classifier"]._encoder.kinds_["title"] == "text"
+    assert ("--labels-in tags --separator '|' --text title" in advice.command) == (form == "file")
+
+
+def test_a_word_of_ones_own_says_that_labels_hold_in_frames_too(joint, of_arrays):
+    frame = pd.DataFrame(joint.X, columns=joint.feature_names).assign(
+        **{name: np.where(joint.Y[:, k] == 1, "ja", "nein") for k, name in enumerate(joint.label_names)}
+    )
+    said = compare(frame, labels=list(joint.label_names), positive="ja", **FEW)
+    assert values(said) == values(of_arrays)
+    with pytest.raises(ComitiaError, match="Y must hold where a cell is 'oui'; got none"):
+        compare(frame, labels=list(joint.label_names), positive="oui", **FEW)
+
+
+def test_what_columns_are_taken_for_and_notes_on_labels_are_said_where_somebody_looks(capsys):
+    frame = songs().assign(tags=[["loud"]] * 3 + [["jazz"]] * 57)
+    how = FEW | {"losses": ["f1"], "aggregations": ["ctp"], "progress": True}
+    compare(frame, labels_in="tags", columns=COLUMNS | {"ignore": ["price"]}, **how)
+    said = capsys.readouterr().err
+    assert "columns: categories 1: genre, 2 values; text 1: title," in said
+    assert "left out 1: uuid, every row differs" in said
+    assert "note: 1 label holds for fewer than 10 instances only: 'loud'." in said
+
+
+def test_columns_of_arrays_have_no_names_to_say_anything_of(joint):
+    with pytest.raises(ComitiaError, match="columns is for files and frames, whose columns have names; got ndarray"):
+        compare(joint.X, joint.Y, columns={"categories": ["x0"]}, **FEW)

@@ -67,7 +67,8 @@ def test_a_csv_file_without_labels_shows_its_columns(joint_csv, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     ended = comitia("compare", joint_csv)
     assert ended.code == 2
-    assert "are labels: --labels y2. It has: x0, x1, x2, x3, y0, y1, y2." in ended.said
+    assert "are labels: --labels y2; or which one lists the names of labels: --labels-in y2." in ended.said
+    assert "It has: x0, x1, x2, x3, y0, y1, y2." in ended.said
     ended = comitia("compare", joint_csv, "--labels", "z*")
     assert ended.code == 2
     assert "is like 'z*'. It has: x0, x1" in ended.said

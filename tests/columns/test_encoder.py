@@ -200,6 +200,8 @@ def test_texts_that_are_all_numbers_are_numbers_but_codes_are_not() -> None:
     X = pd.DataFrame({"x": ["1", "2.5", "-3e2"], "zip": ["01234", "10115", "80331"]})
     encoder = TableEncoder().fit(X)
     assert encoder.kinds_ == {"x": "number", "zip": "category"}
+    numbered = pd.DataFrame({"id": [f"{i:06x}" for i in range(60)], "zip": ["0123", "unknown"] * 30, "x": range(60)})
+    assert TableEncoder().fit(numbered).kinds_ == {"id": "left out", "zip": "category", "x": "number"}
 
 
 def test_missing_numbers_are_kept_or_imputed_with_an_indicator() -> None:
@@ -302,12 +304,20 @@ def test_other_scalars_are_numbers_too() -> None:
     assert TableEncoder().fit_transform(frame).tolist() == [[3600, 2, 1, 3]]
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_cells_that_are_no_cells_are_refused_by_name(frame: Any) -> None:
+def test_cells_that_are_no_cells_are_refused_by_name() -> None:
     with pytest.raises(
         ComitiaError, match=r"column 'tags', row 1: expected a number, a text or a date, found .*ignore"
     ):
-        TableEncoder().fit(frame({"tags": [["a", "b"], ["c"]], "x": [1, 2]}))
+        TableEncoder().fit(pd.DataFrame({"tags": [object(), 3], "x": [1, 2]}))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_lists_and_objects_stop_nothing(frame: Any) -> None:
+    tags, facts = [["a", "b"], ["c"]] * 30, [{"seen": i} for i in range(60)]
+    encoder = TableEncoder().fit(frame({"tags": tags, "facts": facts, "x": range(60)}))
+    assert encoder.describe() == "numbers 1; categories 1: tags, 2 values; left out 1: facts, every row differs"
+    new = encoder.transform(frame({"tags": [["a", "b"], ["new"]], "facts": facts[:2], "x": [1, 2]}))
+    np.testing.assert_array_equal(new, [[1, 0, 1], [0, 0, 2]])
 
 
 def test_a_frame_with_nothing_to_learn_from_is_refused_with_the_reasons() -> None:

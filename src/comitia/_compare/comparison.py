@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from comitia._compare.data import Compared, compared_data
+from comitia._compare.data import Compared, Labelled, compared_data, introduction
 from comitia._compare.gather import results_of
 from comitia._errors import ComitiaError
+from comitia.datasets import Dataset
 from comitia.experiments import EnsembleSetting, LossSetting, Plan, Progress, run_plan
 from comitia.experiments._calls import is_call, read_call
 from comitia.experiments._imports import check_trust
@@ -44,6 +45,10 @@ def compare(
     progress: bool | Callable[[Progress], None] | None = None,
     data_home: str | Path | None = None,
     labels: Sequence[str] | None = None,
+    labels_in: str | None = None,
+    separator: str | None = None,
+    positive: str | None = None,
+    columns: Mapping[str, Any] | None = None,
     cluster: Any = None,
     same_bits: bool = False,
     trust: bool = False,
@@ -89,13 +94,20 @@ def compare(
         Where each finished part is kept, so that a run that was stopped goes on; by default everything stays in
         memory.  ``Results.read`` reads the results from there.
     progress : bool or callable, optional
-        Whether to show how far the run is; by default on a terminal and in a notebook, if it takes a while.  A callable
-        is called with a `comitia.experiments.Progress` whenever a part has ended.
+        Whether to say what the columns are taken for and show how far the run is; by default on a terminal and in a
+        notebook, if it takes a while.  A callable is called with a `comitia.experiments.Progress` whenever a part has
+        ended.
     data_home : path, optional
         Folder with the datasets that have a name; see `comitia.datasets.fetch_dataset`.
     labels : sequence of str, optional
         Which columns are labels, where ``X`` is a file or a data frame with its labels in it; ``*`` stands for
         anything.  For arrays the names of the labels.
+    labels_in, separator, positive : str, optional
+        Other ways in which a file or a frame holds its labels: in one column, as lists or as texts with a separator,
+        or by cells that say that a label holds; see `comitia.datasets.load_table`.
+    columns : mapping, optional
+        What is known of the features of a file or a frame, by parameters of `comitia.columns.TableEncoder`:
+        ``{"text": ["title"], "ignore": ["id"]}``.
     cluster : str or distributed.Client, optional
         Where to compute instead of here: the address of a Dask scheduler (``tcp://…``, ``tls://…``), its file, a
         client, or ``"ray"`` or ``"ray://…"``.  The results are the same.
@@ -123,7 +135,7 @@ def compare(
     >>> results.recommendation("subset01").code.startswith('EBRClassifier(n_estimators=5, loss="subset01", ')
     True
     """
-    data = compared_data(X, Y, labels, data_home)
+    data = compared_data(X, Y, Labelled(labels, labels_in, separator, positive), data_home, columns)
     plan = comparison(
         data,
         ensembles=ensembles,
@@ -137,7 +149,7 @@ def compare(
         random_state=random_state,
         trust=trust,
     )
-    with _shown(progress) as on_progress:
+    with _shown(progress, data.dataset) as on_progress:
         summary = run_plan(
             plan,
             folder,
@@ -226,8 +238,10 @@ def _taken_apart(text: str) -> tuple[str, dict[str, Any]]:
 
 
 @contextmanager
-def _shown(progress: bool | Callable[[Progress], None] | None) -> Iterator[Callable[[Progress], None] | None]:
-    """Show a bar where somebody looks."""
+def _shown(
+    progress: bool | Callable[[Progress], None] | None, dataset: Dataset
+) -> Iterator[Callable[[Progress], None] | None]:
+    """Say what the columns are taken for and show a bar, where somebody looks."""
     if callable(progress):
         yield progress
         return
@@ -238,6 +252,8 @@ def _shown(progress: bool | Callable[[Progress], None] | None) -> Iterator[Calla
         return
     from tqdm.auto import tqdm
 
+    for kind, text in introduction(dataset):
+        sys.stderr.write(f"{kind}: {text}\n")
     # A run that is over before somebody reads the bar needs none.
     with tqdm(desc="compare", unit="cell", delay=2.0) as bar:
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from comitia._errors import ComitiaError
-from comitia._labels import LabelArray, are_names, check_labels, label_matrix, labels_in_words
+from comitia._labels import LabelArray, are_names, cell_text, check_labels, label_matrix, labels_in_words
 from comitia._names import unknown
-from comitia.datasets import Dataset, list_datasets, load_features
+from comitia.columns import TableEncoder
+from comitia.datasets import Dataset, label_notes, list_datasets, load_features
 from comitia.datasets._arff import stem
 from comitia.datasets._labels import is_pattern, matching
+from comitia.datasets._table import labels_of_lists
 from comitia.datasets._text import STDIN
 from comitia.experiments import DataSource
 from comitia.experiments._plan import EXAMPLES
@@ -45,50 +47,108 @@ class Compared:
     arguments: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Labelled:
+    """How a table holds its labels; the parameters are those of `comitia.datasets.load_table`."""
+
+    labels: Sequence[str] | None = None
+    labels_in: str | None = None
+    separator: str | None = None
+    positive: str | None = None
+
+    def given(self) -> list[str]:
+        """The parameters that were given."""
+        return [name for name, value in vars(self).items() if value is not None]
+
+
 def compared_data(
-    X: Any, Y: Any = None, labels: Sequence[str] | None = None, data_home: str | Path | None = None
+    X: Any,
+    Y: Any = None,
+    labelled: Labelled | None = None,
+    data_home: str | Path | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> Compared:
     """Read and check the data of a comparison; see `comitia.compare` for the parameters."""
+    ways, columns = labelled or Labelled(), dict(columns or {})
     if isinstance(X, str | Path):
         if Y is not None:
             raise ComitiaError(f"Y must be left out where X names a dataset; got both, and X is {str(X)!r}.")
-        source = named_source(X, labels)
+        source = named_source(X, ways, columns)
         return Compared(source, source.load(data_home), source_arguments(source))
     if isinstance(X, Dataset):
-        if Y is not None or labels is not None:
+        if Y is not None or ways.given():
             raise ComitiaError("Y and labels must be left out where X is a Dataset, which has its own.")
-        return Compared(DataSource(X.name or NAME), X)
-    X, Y = _as_pandas(X), _as_pandas(Y)
-    if Y is None:
-        if labels is None or not hasattr(X, "columns"):
-            raise ComitiaError(
-                "Y must have the labels, zeros and ones of shape (n, K); or labels the names of those columns of a "
-                f"data frame that are labels; got {type(X).__name__} alone."
-            )
-        names = matching([str(column) for column in X.columns], labels, "X")
-        chosen = [str(column) in names for column in X.columns]
-        X, Y, labels = X.loc[:, [not one for one in chosen]], X.loc[:, chosen], None
-    dataset = _dataset(X, Y, labels)
-    return Compared(DataSource(dataset.name), dataset)
+        dataset = X
+    else:
+        if columns and not hasattr(X, "columns"):
+            raise ComitiaError(f"columns is for files and frames, whose columns have names; got {type(X).__name__}.")
+        dataset = _of_frame(_as_pandas(X), ways) if Y is None else _dataset(_as_pandas(X), _as_pandas(Y), ways)
+    if columns:
+        dataset = dataset.with_columns(**columns)
+    return Compared(DataSource(dataset.name or NAME, columns=columns), dataset)
 
 
-def named_source(data: str | Path, labels: Sequence[str] | None = None) -> DataSource:
+def _of_frame(X: Any, ways: Labelled) -> Dataset:
+    """Take a frame apart that has its labels in it."""
+    if not hasattr(X, "columns") or (ways.labels is None and ways.labels_in is None):
+        raise ComitiaError(
+            "Y must have the labels, zeros and ones of shape (n, K); or labels the names of those columns of a data "
+            f"frame that are labels, or labels_in that of one which lists them; got {type(X).__name__} alone."
+        )
+    names = [str(column) for column in X.columns]
+    wanted = [ways.labels_in] if ways.labels_in is not None else list(ways.labels or ())
+    found = matching(names, wanted, "X")
+    chosen = [name in found for name in names]
+    features, Y = X.loc[:, [not one for one in chosen]], X.loc[:, chosen]
+    if ways.labels_in is None:
+        return _dataset(features, Y, replace(ways, labels=None))
+    cells = Y.iloc[:, 0].tolist()
+    listed, label_names, notes = labels_of_lists("X", cells, ways.labels_in, ways.labels, ways.separator)
+    dataset = _dataset(features, listed, Labelled(label_names))
+    return replace(dataset, notes=(*notes, *dataset.notes))
+
+
+def named_source(
+    data: str | Path, labelled: Labelled | None = None, columns: Mapping[str, Any] | None = None
+) -> DataSource:
     """Say what a name or a path means: a file, or else a dataset of the catalogue or an example."""
-    path = Path(data)
+    path, ways, known_of = Path(data), labelled or Labelled(), dict(columns or {})
     if path.is_file() or path == STDIN:
-        if labels is None:
-            return DataSource(stem(path), str(path))
-        wanted = list(labels)
-        if any(map(is_pattern, wanted)):
-            wanted = matching(list(load_features(path).feature_names), wanted, str(path))
-        return DataSource(stem(path), str(path), tuple(wanted))
-    known = [*EXAMPLES, *(entry.name for entry in list_datasets())]
+        wanted = None if ways.labels is None else tuple(ways.labels)
+        # Where labels stand in one column, names are those of labels and not of columns.
+        if wanted is not None and ways.labels_in is None and any(map(is_pattern, wanted)):
+            wanted = tuple(matching(list(load_features(path).feature_names), wanted, str(path)))
+        found = {**vars(ways), "labels": wanted}
+        return DataSource(stem(path), str(path), columns=known_of, **found)
+    known = dataset_names()
     if str(data) not in known:
         what = "is a folder" if path.is_dir() else "there is no such file"
         raise ComitiaError(f"{data}: {what}; and as a name: {unknown('dataset', str(data), known)}")
-    if labels is not None:
-        raise ComitiaError(f"labels must be left out for {data}, which knows its labels; got {list(labels)}.")
-    return DataSource(str(data))
+    for name in ways.given():
+        raise ComitiaError(f"{name} must be left out for {data}, which knows its labels; got {getattr(ways, name)!r}.")
+    return DataSource(str(data), columns=known_of)
+
+
+def dataset_names() -> list[str]:
+    """What datasets have names: the examples and those of the catalogue."""
+    return [*EXAMPLES, *(entry.name for entry in list_datasets())]
+
+
+def introduction(dataset: Dataset) -> list[tuple[str, str]]:
+    """Say what the columns of a frame are taken for, and what a user should know of the data, before a fit.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> introduction(_dataset(pd.DataFrame({"genre": ["rock", "jazz"] * 6}), [[0, 1]] * 12, Labelled()))
+    [('columns', 'categories 1: genre, 2 values'), ('note', "1 label never holds: 'y0'."), \
+('note', "1 label always holds: 'y1'.")]
+    """
+    said = []
+    if hasattr(dataset.X, "columns"):
+        encoder = TableEncoder("ordinal", **dataset.X.attrs.get("columns", {})).fit(dataset.X)
+        said.append(("columns", encoder.describe()))
+    return said + [("note", note) for note in dataset.notes]
 
 
 def source_arguments(source: DataSource) -> tuple[str, ...]:
@@ -102,7 +162,7 @@ def source_arguments(source: DataSource) -> tuple[str, ...]:
     ('songs.csv', '--labels-in', 'tags', '--text', 'title')
     """
     if source.path is None:
-        known = source.name in (*EXAMPLES, *(entry.name for entry in list_datasets()))
+        known = source.name in dataset_names()
         return (source.name, *options_of(source.settings())) if known else ()
     labels = {} if source.labels is None else {"labels": source.labels}
     return (str(source.location), *options_of({**labels, **source.settings()}))
@@ -149,8 +209,9 @@ def options_of(settings: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"--{key.replace('_', '-')}", line.getvalue())
 
 
-def _dataset(X: Any, Y: Any, labels: Sequence[str] | None) -> Dataset:
-    found, names = _labels(Y)
+def _dataset(X: Any, Y: Any, ways: Labelled) -> Dataset:
+    labels = ways.labels
+    found, names = _labels(Y, ways.positive)
     if issparse(X):
         X = csr_array(X).astype(np.float64)
     elif not hasattr(X, "columns"):
@@ -161,14 +222,19 @@ def _dataset(X: Any, Y: Any, labels: Sequence[str] | None) -> Dataset:
         raise ComitiaError(f"X and Y must have as many rows; got {X.shape[0]} and {len(found)}.")
     if labels is not None and len(labels) != found.shape[1]:
         raise ComitiaError(f"labels must name the {found.shape[1]} columns of Y; got {len(labels)} names.")
-    return Dataset(X, found, _names(X, "x", X.shape[1]), names if labels is None else tuple(map(str, labels)), NAME)
+    label_names = names if labels is None else tuple(map(str, labels))
+    return Dataset(X, found, _names(X, "x", X.shape[1]), label_names, NAME, notes=label_notes(found, label_names))
 
 
-def _labels(Y: Any) -> tuple[LabelArray, tuple[str, ...]]:
+def _labels(Y: Any, positive: str | None) -> tuple[LabelArray, tuple[str, ...]]:
     """The labels as a matrix of zeros and ones, and their names."""
     if are_names(Y):
         return label_matrix(Y)
     array = Y.toarray() if issparse(Y) else np.asarray(Y)
+    if positive is not None:
+        array = np.vectorize(lambda cell: cell_text(cell) == positive.strip(), otypes=[np.int8])(array)
+        if not array.any():
+            raise ComitiaError(f"Y must hold where a cell is {positive!r}; got none.")
     # A frame with columns of several types, or of words, comes as objects.
     words = array.dtype.kind in "OUT" and array.ndim == 2
     found = labels_in_words(array.astype(object), "Y") if words else check_labels(array, "Y")

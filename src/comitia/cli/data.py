@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from comitia import ComitiaError
-from comitia._compare import named_source
+from comitia._compare import Labelled, dataset_names, introduction, named_source
 from comitia._names import unknown
 from comitia.cli.errors import misuse
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
-from comitia.columns import TableEncoder
 from comitia.datasets import CatalogueEntry, DataFormatError, Dataset, fetch_dataset, list_datasets, load_features
 from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN
@@ -39,25 +37,24 @@ def data_source(
     """Say what a DATA argument means: a file, or else a name of the catalogue or an example."""
     path, wanted = Path(data), split(labels or [])
     is_file = path.is_file() or path == STDIN
-    more: dict[str, Any] = {"labels_in": labels_in, "separator": separator, "positive": positive}
     if is_file and not wanted and labels_in is None and file_format(path) != ".arff":
         known = load_features(path).feature_names
         listed = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
-        raise misuse("--labels", f"say which columns of {data} are labels: --labels {known[-1]}. It has: {listed}.")
+        raise misuse(
+            "--labels",
+            f"say which columns of {data} are labels: --labels {known[-1]}; or which one lists the names of labels: "
+            f"--labels-in {known[-1]}. It has: {listed}.",
+        )
+    ways = Labelled(wanted or None, labels_in, separator, positive)
+    if not is_file and data in dataset_names() and (given := ways.given()):
+        option = f"--{given[0].replace('_', '-')}"
+        raise misuse(option, f"{data} knows its labels; {option} is for files.")
     try:
-        # Where labels stand in one column, names are those of labels and not of columns.
-        source = named_source(data, (wanted if is_file and labels_in is None else None) or None)
+        return named_source(data, ways, columns)
     except DataFormatError:
         raise
     except ComitiaError as error:
         raise misuse("--labels" if is_file else "DATA", str(error)) from None
-    if source.path is None:
-        for option, given in (("--labels", wanted), *((f"--{key.replace('_', '-')}", more[key]) for key in more)):
-            if given:
-                raise misuse(option, f"{data} knows its labels; {option} is for files.")
-    if labels_in is not None and wanted:
-        more["labels"] = tuple(wanted)
-    return replace(source, **more, columns=dict(columns or {}))
 
 
 def loaded(source: DataSource, data_home: Path | None) -> Dataset:
@@ -77,11 +74,9 @@ def loaded(source: DataSource, data_home: Path | None) -> Dataset:
 
 def introduce(dataset: Dataset) -> None:
     """Say what the columns of a frame are taken for, and what a user should know of the data, before a fit."""
-    if hasattr(dataset.X, "columns"):
-        encoder = TableEncoder("ordinal", **dataset.X.attrs.get("columns", {})).fit(dataset.X)
-        messages.print(f"[dim]columns:[/] {escape(encoder.describe())}", highlight=False, soft_wrap=True)
-    for note in dataset.notes:
-        messages.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
+    for kind, text in introduction(dataset):
+        style = "yellow" if kind == "note" else "dim"
+        messages.print(f"[{style}]{kind}:[/] {escape(text)}", highlight=False, soft_wrap=True)
 
 
 def datasets(

@@ -60,7 +60,17 @@ def shown(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-_PARAMETERS = ("features", "ignore", "categories", "text", "numbers", "missing_values", "separator")
+_PARAMETERS = (
+    "features",
+    "ignore",
+    "categories",
+    "text",
+    "numbers",
+    "missing_values",
+    "separator",
+    "positive",
+    "labels_in",
+)
 _WRITTEN = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _PARAMETER = re.compile(rf"\b({'|'.join(_PARAMETERS)})=(\[(?:(?:{_WRITTEN})(?:, )?)+\]|{_WRITTEN})")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
@@ -149,11 +150,32 @@ def _of_array(column: NDArray[Any], name: str) -> Cells:
 
 _DATES = (datetime.date, np.datetime64)
 _SCALARS = (str, Real, decimal.Decimal, *_DATES, datetime.time, datetime.timedelta, np.bool_)
+_NESTED = (list, tuple, set, frozenset, dict, np.ndarray)
+
+
+def nested_text(cell: Any) -> str:
+    """A list or an object in a cell as a text: nothing is learnt from parts of it, but it can be named and left out.
+
+    Examples
+    --------
+    >>> nested_text(["b", {"a": np.int64(1)}]), nested_text({"b", "a"})
+    ('["b", {"a": 1}]', '["a", "b"]')
+    """
+    return json.dumps(cell, ensure_ascii=False, default=_plain)
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, set | frozenset):
+        return sorted(cell, key=str)
+    return cell.tolist() if isinstance(cell, np.ndarray | np.generic) else str(cell)
 
 
 def _of_objects(values: NDArray[Any], name: str) -> Cells:
     """Cells of Python's objects, None where missing."""
     kinds = {type(value) for value in values} - {type(None)}
+    if any(issubclass(kind, _NESTED) for kind in kinds):
+        values = _object_array(nested_text(value) if isinstance(value, _NESTED) else value for value in values)
+        kinds = {type(value) for value in values} - {type(None)}
     strange = next((kind for kind in kinds if not issubclass(kind, _SCALARS)), None)
     if strange is not None:
         row = next(i for i, value in enumerate(values) if type(value) is strange)

@@ -80,7 +80,8 @@ def _as_number_or_date(
         if len(numbers) == len(counts):
             return Use("category") if notation == "plain" and are_codes(counts) else Use("number")
         looks_like = max((as_numbers(counts, other) for other in (notation, *NOTATIONS)), key=len)
-        if len(looks_like) > FEW_VALUES and sum(counts[value] for value in looks_like) > counts.total() / 2:
+        most = len(looks_like) > FEW_VALUES and sum(counts[value] for value in looks_like) > counts.total() / 2
+        if most and not are_codes(looks_like):  # identifiers in hexadecimal digits, or codes with an "unknown"
             wrong = np.array([value is not None and value not in numbers for value in cells.values])
             raise no_numbers(name, cells.values, wrong, place)
     order = date_order(counts, day_first)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comitia._names import printable
+from comitia.columns._cells import nested_text
 from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
 
@@ -61,8 +61,7 @@ def _other(path: Path, name: str, column: Any) -> Any:
     if types.is_string(kind) or types.is_large_string(kind):
         return column.to_pandas()
     if any(is_kind(kind) for is_kind in (types.is_list, types.is_large_list, types.is_struct)):
-        # Nothing is learnt from parts of a cell; as a text it can at least be named, left out or kept.
-        return [None if cell is None else json.dumps(cell, default=str) for cell in column.to_pylist()]
+        return [None if cell is None else nested_text(cell) for cell in column.to_pylist()]
     raise DataFormatError.at(path, None, f"expected {name!r} to hold numbers, UTF-8 text or dates, found {kind}")
 
 

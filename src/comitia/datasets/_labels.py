@@ -87,7 +87,9 @@ def label_column(path: Path, name: str, column: Any, positive: str | None) -> tu
             if cell is not None and small[cell] in ("0", "1"):
                 continue
             value = column[i].as_py()
-            way_out = "" if cell is None else "; positive names the value for which it holds"
+            way_out = "" if cell is None else f"; positive={value!r} takes this cell for yes and all others for no"
+            if len(found) > 2:
+                way_out += f", and labels_in={name!r} all cells for names of labels"
             raise DataFormatError.at(
                 path, None, f"row {i + 1}, {name!r}: expected a label to be 0 or 1, found {value!r}{way_out}"
             )
@@ -110,13 +112,11 @@ def _zeros_and_ones(column: Any) -> LabelArray | None:
     return values.astype(np.int8) if np.isin(values, (0, 1)).all() else None
 
 
-def label_lists(path: Path, name: str, column: Any, separator: str | None) -> list[list[str]]:
+def label_lists(path: str | Path, name: str, cells: Sequence[Any], separator: str | None) -> list[list[str]]:
     """Return the names in each cell of a column: parts of a text, or lists of JSON, Python, Parquet or PostgreSQL."""
-    types = require("pyarrow.types")
     if separator is not None and not separator:
         raise ComitiaError("separator must be one character or more; got ''.")
     lists: list[list[str]] = []
-    cells = column.to_pylist()
     for i, cell in enumerate(cells):
         try:
             found = _split(cell, separator)
@@ -129,17 +129,16 @@ def label_lists(path: Path, name: str, column: Any, separator: str | None) -> li
             )
         lists.append(found)
     if not any(lists):
-        kind = "" if types.is_null(column.type) else f" in {column.type}"
-        raise DataFormatError.at(path, None, f"expected names of labels in {name!r}, found none{kind}")
+        raise DataFormatError.at(path, None, f"expected names of labels in {name!r}, found none")
     return lists
 
 
 def _split(cell: Any, separator: str | None) -> list[str] | None:
     """The names in a cell; None where it is a text that is no list."""
-    if cell is None:
-        return []
-    if isinstance(cell, (list, tuple)):
+    if isinstance(cell, (list, tuple, set, frozenset, np.ndarray)):
         return list(names_in(cell, 0))
+    if not cell_text(cell):
+        return []
     if not isinstance(cell, str):
         return [cell_text(cell)]
     if separator is not None:

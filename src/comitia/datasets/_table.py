@@ -100,7 +100,8 @@ def load_table(
         found = tuple(printable(name) for name in wanted)
     else:
         columns = [_find(path, labels_in, names)]
-        Y, found, more = _labels_of_lists(path, table, columns[0], wanted, separator, max_bytes)
+        cells = table.column(columns[0]).to_pylist()
+        Y, found, more = labels_of_lists(path, cells, columns[0], wanted, separator, max_bytes)
     return _dataset(path, table, columns, Y, found, max_bytes, [*notes, *more, *label_notes(Y, found)])
 
 
@@ -238,10 +239,16 @@ def _label_columns(
     return Y, [note for _, note in read if note]
 
 
-def _labels_of_lists(
-    path: Path, table: Any, name: str, wanted: tuple[str, ...] | None, separator: str | None, max_bytes: int
+def labels_of_lists(
+    path: str | Path,
+    cells: Sequence[Any],
+    name: str,
+    wanted: Sequence[str] | None = None,
+    separator: str | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> tuple[npt.NDArray[np.int8], tuple[str, ...], list[str]]:
-    lists = label_lists(path, name, table.column(name), separator)
+    """Return the labels that a column lists, those that are wanted or all, their names, and notes."""
+    lists = label_lists(path, name, cells, separator)
     notes = []
     found = sorted({label for row in lists for label in row})
     if wanted is not None:

@@ -22,7 +22,7 @@ from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
 from comitia.ensembles._chosen_logistic import choose_logistic
 from comitia.ensembles._crews import Crew
-from comitia.ensembles._features import as_texts, is_frame, with_names
+from comitia.ensembles._features import as_texts, encoded, is_frame, with_names
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._logistic import FastLogistic, Scaling, check_learner
 from comitia.ensembles._out_of_bag import OutOfBag
@@ -200,7 +200,7 @@ class BootstrapEnsemble(JudgedEnsemble):
             options = getattr(X, "attrs", {}).get("columns", {})
             missing: Literal["keep", "impute"] = "keep" if self._takes_missing() else "impute"
             self._encoder = TableEncoder(self._nominal, missing=missing, **options)
-            found = self._encoder.fit_transform(X)
+            found = encoded(self._encoder, X)
         else:
             assert isinstance(self._encoder, TableEncoder)
             found = self._encoder.transform(X)

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
+from comitia._errors import ComitiaError
+from comitia.columns import TableEncoder
+
 
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas or polars frame."""
@@ -27,6 +30,19 @@ def as_texts(X: Any) -> NDArray[Any] | None:
     array = np.asarray(X)
     texts = array.dtype.kind in "OUS" and array.ndim == 1 and array.size and all(isinstance(x, str) for x in array)
     return array if texts else None
+
+
+def encoded(encoder: TableEncoder, X: Any) -> Any:
+    """Fit an encoder and return the columns of a frame as numbers; say where its options go if there is no file."""
+    try:
+        return encoder.fit_transform(X)
+    except ComitiaError as error:
+        if "source" in getattr(X, "attrs", {}):
+            raise
+        raise ComitiaError(
+            f"{error} Such parameters stand in X.attrs['columns'], or in a comitia.columns.TableEncoder before the"
+            " ensemble."
+        ) from None
 
 
 def with_names(X: Any) -> Any:

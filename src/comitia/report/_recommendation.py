@@ -229,6 +229,8 @@ class Known:
         The Python expression that reads the data; empty where it is arrays.
     seed : int, optional
         Of the plan.
+    columns : mapping
+        What was said of the columns of a frame; empty where ``loader`` says it.
     """
 
     scored: Scored
@@ -236,6 +238,7 @@ class Known:
     source: Sequence[str] = ()
     loader: str = ""
     seed: int | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 Pair = tuple[Block, Answer]
@@ -292,7 +295,7 @@ def recommendation(pair: Pair, others: Iterable[Pair], known: Known) -> Recommen
         [*setting.imported(aggregation), *_imports_of(answer.measure.loss)],
     )
     command = setting.command(known.source, *decision)
-    python = _lines(code, imports, known.loader)
+    python = _lines(code, imports, known.loader, known.columns)
     return replace(made, code=code, imports="\n".join(imports), command=command, python=python)
 
 
@@ -304,7 +307,7 @@ def _few(block: Block) -> str:
     return "" if folds > 4 else "one fold" if folds == 1 else f"{folds} folds"
 
 
-def _lines(code: str, imports: Sequence[str], loader: str) -> str:
+def _lines(code: str, imports: Sequence[str], loader: str, columns: Mapping[str, Any] | None = None) -> str:
     """Write four lines that read the data, fit and predict; classes of others need a line more to import.
 
     Examples
@@ -321,7 +324,8 @@ def _lines(code: str, imports: Sequence[str], loader: str) -> str:
     classifier.predict(X)
     """
     if not loader:
-        return "\n".join([*imports, f"classifier = {code}", "classifier.fit(X, Y)", "classifier.predict(X)"])
+        said = [f'X.attrs["columns"] = {dict(columns)!r}'] if columns else []
+        return "\n".join([*imports, *said, f"classifier = {code}", "classifier.fit(X, Y)", "classifier.predict(X)"])
     ours = [line for line in imports if line.startswith("from comitia import ")] or ["from comitia import"]
     others = [line for line in imports if line not in ours]
     names = ", ".join([*(line.removeprefix("from comitia import").strip() for line in ours), "datasets"])

@@ -362,7 +362,10 @@ class Results:
 
     @property
     def _known(self) -> Known:
-        return Known(self.scored, self.settings, self.source, self.loader, self.plan.get("seed"))
+        known = self.plan.get("datasets", {})
+        alone = not self.loader and len(known) == 1 and isinstance(known, Mapping)
+        columns = next(iter(known.values())).get("columns", {}) if alone else {}
+        return Known(self.scored, self.settings, self.source, self.loader, self.plan.get("seed"), columns)
 
     @property
     def _n_instances(self) -> dict[str, int]:
