@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
 
 import comitia
 from comitia import ComitiaError, ECCClassifier, Results, compare
@@ -295,3 +296,15 @@ def test_what_columns_are_taken_for_and_notes_on_labels_are_said_where_somebody_
 def test_columns_of_arrays_have_no_names_to_say_anything_of(joint):
     with pytest.raises(ComitiaError, match="columns is for files and frames, whose columns have names; got ndarray"):
         compare(joint.X, joint.Y, columns={"categories": ["x0"]}, **FEW)
+
+
+def test_classifiers_of_others_are_compared_on_frames_and_a_label_at_a_time():
+    frame = songs().assign(when=pd.date_range("2020-01-01", periods=60), price=range(60))
+    X, Y = frame.drop(columns="tags"), frame["tags"]
+    others = [("forest", RandomForestClassifier(5)), ("one", LogisticRegression()), ("half", GaussianNB())]
+    found = compare(X, Y, **FEW | {"ensembles": others, "losses": ["hamming"]})
+    assert not found.failures
+    new = X[:2].assign(genre=["polka", None], when=[pd.NaT, pd.Timestamp("2031-12-31")])
+    for name, _ in others:
+        exec(found.recommendation("hamming", ensemble=name).python, space := {"X": X, "Y": Y})
+        assert space["classifier"].predict(new).shape == (2, 2)

@@ -172,6 +172,23 @@ def test_learners_of_one_label_are_wrapped_a_label_at_a_time(learner, tmp_path):
         np.testing.assert_array_equal(opened.predict_proba(X), ensemble.predict_proba(X))
 
 
+@pytest.mark.parametrize("learner", [LogisticRegression(), GaussianNB(), HistGradientBoostingClassifier(max_iter=2)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda learner: comitia.MultilabelBaggingClassifier(learner, 3, random_state=0),
+        lambda learner: comitia.MultilabelVotingClassifier([("a", learner), ("b", comitia.EMODTClassifier(3))]),
+    ],
+    ids=["bagging", "voting"],
+)
+def test_bagging_and_voting_make_numbers_of_frames_for_learners_that_take_nothing_else(make, learner, tmp_path):
+    ensemble = make(learner).fit(songs(), labels())
+    comitia.save(ensemble, tmp_path / "model.skops", trusted=["sklearn", "numpy"])
+    opened = comitia.load(tmp_path / "model.skops", trusted=["sklearn", "numpy"])
+    np.testing.assert_array_equal(opened.predict_proba(NEW), ensemble.predict_proba(NEW))
+    assert opened.predict(NEW).shape == (2, 2)
+
+
 @pytest.mark.parametrize(
     "make",
     [

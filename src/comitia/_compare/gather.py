@@ -6,6 +6,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,7 @@ def results_of(
     if source is None:
         source = source_arguments(alone) if alone is not None else ()
     digits = records.digits()
+    wrapped = {cell.ensemble for cell, provenance in cells if provenance.get("wrapped")}
     return Results(
         pd.DataFrame(rows),
         records.datasets(),
@@ -68,7 +70,11 @@ def results_of(
         None if paper is None else read_paper(published_file(paper, plan)),
         None if digits is None else SevenSegments(**digits).most_disputed(_DISPLAYED_DIGITS),
         records.identity(),
-        {one.name: made for one in plan.ensembles if (made := setting(one)) is not None},
+        {
+            one.name: replace(made, alone=one.name not in wrapped)
+            for one in plan.ensembles
+            if (made := setting(one)) is not None
+        },
         source,
         _chosen([(cell.ensemble, cell.dataset, provenance.get("chosen", {})) for cell, provenance in cells]),
         source_expression(alone) if alone is not None and source else "",

@@ -8,9 +8,10 @@ from joblib import Parallel, delayed
 from sklearn.utils import get_tags
 
 from comitia._labels import dense
+from comitia.columns import TableEncoder
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import Crew, MemberList
-from comitia.ensembles._features import pass_features
+from comitia.ensembles._features import needs_numbers, pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
 from comitia.ensembles._parameters import (
     CalibrationLike,
@@ -35,7 +36,8 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         Anything that fits a 0/1 matrix: ``ClassifierChain``, ``MultiOutputClassifier``, ``RandomForestClassifier``,
         ``KNeighborsClassifier``, ``MLPClassifier``, a ``Pipeline``, ...  One without ``predict_proba`` votes.  One that
         takes no sample weights is fitted on repeated instances; one that refuses labels that are constant in its
-        sample, on the others.
+        sample, on the others.  Columns of frames that are no numbers become some, unless it is a pipeline, which does
+        that itself.
     n_estimators : int, default=10
         Number of members.
     [[sampling parameters]]
@@ -109,6 +111,10 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
         return MemberList(tuple(fitted))
 
     def _features(self, X: Any, fit: bool = False) -> Any:
+        known = getattr(self, "_encoder", None)
+        if needs_numbers(self.estimator, X) if fit else isinstance(known, TableEncoder):
+            return super()._features(X, fit)
+        self._encoder = None
         return pass_features(self, X, fit)
 
     def __sklearn_tags__(self) -> Any:

@@ -258,6 +258,9 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         check_kind(self.calibration)
         self._decision(loss, *self._named_way(loss), None)
 
+    reads_frames: ClassVar[bool] = True
+    """Whether it takes frames as they are, and makes numbers of columns that are none."""
+
     # Whether members learn from lists of labels; others need an array of all of them.
     _takes_lists: ClassVar[bool] = False
 

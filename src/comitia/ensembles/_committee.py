@@ -227,6 +227,8 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
             return list(self.default_members(X, Y))
         if not self.members:
             raise ComitiaError("members must name at least one (name, classifier).")
+        if any(not isinstance(one, tuple | list) or len(one) != 2 for one in self.members):
+            raise ComitiaError(f"members must be 'auto' or a list of (name, classifier); got {self.members!r}.")
         self._validate_names([name for name, _ in self.members])
         return list(self.members)
 

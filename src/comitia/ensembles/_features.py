@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from comitia._errors import ComitiaError
 from comitia.columns import TableEncoder
@@ -21,6 +23,23 @@ def is_frame(X: Any) -> bool:
 def nominal_columns(X: Any) -> list[str]:
     """Return the columns of a frame that do not hold numbers."""
     return [column for column in X.columns if np.asarray(X[column][:0]).dtype.kind not in "biuf"]
+
+
+def needs_numbers(estimator: Any, X: Any) -> bool:
+    """Whether X is a frame with columns that are no numbers, and an estimator of somebody else cannot take them.
+
+    A pipeline, or what holds one, makes numbers of them itself; some trees take categories as pandas declares them.
+    """
+    nominal = nominal_columns(X) if is_frame(X) else []
+    if not nominal or getattr(estimator, "reads_frames", False):
+        return False
+    given = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    if any(isinstance(one, Pipeline | ColumnTransformer) for one in (estimator, *given.values())):
+        return False
+    takes = bool({"categorical_features", "cat_features"} & set(given)) or has_fit_parameter(
+        estimator, "categorical_feature"
+    )
+    return not (takes and all(hasattr(X[name].dtype, "categories") for name in nominal))
 
 
 def as_texts(X: Any) -> NDArray[Any] | None:

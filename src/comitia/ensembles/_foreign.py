@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia.columns import TableEncoder
+from comitia.ensembles._features import encoded, needs_numbers, with_names
 from comitia.learners._chain_joint import chain_joint_of_links
 from comitia.relevance import LabelSets, Marginals, Observed, Relevance
 
@@ -38,6 +40,10 @@ class BinaryRelevance:
 
     def marginals(self, X: Any) -> FloatArray:
         return np.column_stack([marginals_of(estimator, X, 1)[:, 0] for estimator in self.estimators])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return what each classifier predicts by itself, (n, K)."""
+        return np.column_stack([estimator.predict(X) for estimator in self.estimators])
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,15 @@ class AnyMultilabel:
 
     estimator: Any
     constant: NDArray[np.int8]
+    encoder: TableEncoder | None = None
+    """Turns frames into numbers for a classifier that takes nothing else."""
+    takes_sparse: bool = True
+
+    def __post_init__(self) -> None:
+        if self.encoder is not None:
+            if type(self.encoder) is not TableEncoder or type(self.takes_sparse) is not bool:
+                raise ComitiaError("a member must have an encoder of columns, or none.")
+            self.encoder.check()
 
     @classmethod
     def fitted(
@@ -110,8 +125,17 @@ class AnyMultilabel:
     ) -> AnyMultilabel:
         """Fit a clone; one that refuses labels that are constant in its sample is fitted on the others.
 
-        One that refuses several labels and does not say that it takes them is fitted for each label.
+        One that refuses several labels and does not say that it takes them is fitted for each label; one that does not
+        take columns which are no numbers gets numbers.
         """
+        if needs_numbers(estimator, X):
+            tags = get_tags(estimator).input_tags
+            options = getattr(X, "attrs", {}).get("columns", {})
+            encoder = TableEncoder(missing="keep" if tags.allow_nan else "impute", **options)
+            numbers = encoded(encoder, with_names(X))
+            numbers = numbers if tags.sparse or not issparse(numbers) else numbers.toarray()
+            member = cls.fitted(estimator, numbers, Y, weight, seed)
+            return replace(member, encoder=encoder, takes_sparse=bool(tags.sparse))
         X, Y, weight = _sample(estimator, X, Y, weight)
         constant = np.where((Y[:1] == Y).all(axis=0), Y[0], -1).astype(np.int8)
         try:
@@ -129,8 +153,21 @@ class AnyMultilabel:
     def belief(self, X: Any, observed: Observed) -> Relevance:
         return Marginals(self.marginals(X), observed)
 
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether the classifier alone could not have been fitted on this."""
+        return self.encoder is not None or isinstance(self.estimator, BinaryRelevance)
+
+    def features(self, X: Any) -> Any:
+        """Return what the classifier takes."""
+        if self.encoder is None:
+            return X
+        numbers = self.encoder.transform(with_names(X))
+        return numbers if self.takes_sparse or not issparse(numbers) else numbers.toarray()
+
     def marginals(self, X: Any) -> FloatArray:
         """Return the classifier's probabilities, and certainty about labels that were constant."""
+        X = self.features(X)
         if isinstance(self.estimator, BinaryRelevance):
             return self.estimator.marginals(X)
         varies = self.constant < 0

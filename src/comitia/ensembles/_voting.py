@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, dense
+from comitia.columns import TableEncoder
+from comitia.columns._encoders import Categories, Medians, Words
 from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._crews import Asked, MemberList
 from comitia.ensembles._features import pass_features
@@ -101,7 +103,8 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
-        return (*super()._made_of(), MemberList, Voters, AnyMultilabel, BinaryRelevance, Unseen)
+        made = (MemberList, Voters, AnyMultilabel, BinaryRelevance, Unseen, TableEncoder, Categories, Words, Medians)
+        return (*super()._made_of(), *made)
 
     @property
     def supports_joint(self) -> bool:  # type: ignore[override]
@@ -200,6 +203,14 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     def _features(self, X: Any, fit: bool = False) -> Any:
         return pass_features(self, X, fit)
+
+    @property
+    def _encoder(self) -> TableEncoder | None:
+        """What the columns of a frame were taken for: voters that make numbers of them have all seen the same frame."""
+        known = [voter.encoder or getattr(voter.estimator, "_encoder", None) for voter in self.members_.members]
+        columns = list(getattr(self, "feature_names_in_", ()))
+        same = (one for one in known if isinstance(one, TableEncoder) and list(one.feature_names_in_) == columns)
+        return next(same, None)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, and with ``deep`` those of the members as ``name__parameter``."""

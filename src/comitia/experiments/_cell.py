@@ -94,6 +94,7 @@ def compute_cell(plan: Plan, threads: int, cell: Cell, data: Dataset) -> Compute
         **({"device": device} if (device := ensemble.get_params(deep=False).get("device", "cpu")) != "cpu" else {}),
         "chosen": {name: ensemble.get_params()[name] for name in plan.setting(cell.ensemble).choose},
         "decided_by": _decided_by(plan, cell, ensemble),
+        "wrapped": plan.setting(cell.ensemble).foreign and ensemble.members_.members[0].is_wrapped,
         "warnings": list(dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)),
         "versions": versions(),
     }
@@ -188,7 +189,7 @@ def _own(ensemble: Any, X: Any) -> LabelArray:
     """What the only member predicts by itself."""
     (member,) = ensemble.members_.members
     varies = member.constant < 0
-    predicted = member.estimator.predict(X)
+    predicted = member.estimator.predict(member.features(X))
     predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
     labeling = np.tile(np.maximum(member.constant, 0), (X.shape[0], 1)).astype(np.int8)
     if varies.any():

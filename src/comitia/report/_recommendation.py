@@ -35,6 +35,9 @@ class Setting:
         Whether it takes a loss and an aggregation; a classifier that does not is one member that others decide for.
     options : sequence of str, optional
         The options of ``comitia train`` that make it; None where there are none.
+    alone : bool
+        Whether a classifier that takes no loss could be fitted as it is; one of one label at a time, or of numbers
+        where there are categories, stands in a vote of one, which sees to that.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Setting:
     imports: Sequence[str] = ()
     decides: bool = True
     options: Sequence[str] | None = None
+    alone: bool = True
 
     def code(self, name: str, loss: str, aggregation: str, pool: str, seed: int | None) -> str:
         """Write the constructor with all that the recommendation says.
@@ -64,6 +68,8 @@ class Setting:
         'RandomForestClassifier()'
         >>> forest.code("forest", "f1", "ctp", "mean", 0)
         'MultilabelVotingClassifier([("forest", RandomForestClassifier())], loss="f1", aggregation="ctp")'
+        >>> Setting("SVC", decides=False, alone=False).code("one", "f1", "own", "mean", 0)
+        'MultilabelVotingClassifier([("one", SVC())], aggregation="gmv")'
         """
         spelt, _ = _titles.OWN_LOSSES.get(loss, (_quoted(loss), ""))
         if not spelt and aggregation != OWN:
@@ -74,15 +80,17 @@ class Setting:
         if self.decides:
             seeded = {} if seed is None or "random_state" in self.arguments else {"random_state": str(seed)}
             return _call(self.constructor, {**self.arguments, **decision, **seeded})
-        alone = _call(self.constructor, self.arguments)
+        itself = _call(self.constructor, self.arguments)
         if aggregation == OWN:
-            return alone
-        return _call("MultilabelVotingClassifier", decision, f"[({_quoted(name)}, {alone})]")
+            if self.alone:
+                return itself
+            decision = {"aggregation": _quoted("gmv")}
+        return _call("MultilabelVotingClassifier", decision, f"[({_quoted(name)}, {itself})]")
 
     def imported(self, aggregation: str) -> list[str]:
         """Give the statements that import what the code names."""
-        around = [] if self.decides or aggregation == OWN else ["from comitia import MultilabelVotingClassifier"]
-        return [*around, *self.imports]
+        bare = self.decides or (aggregation == OWN and self.alone)
+        return [*([] if bare else ["from comitia import MultilabelVotingClassifier"]), *self.imports]
 
     def command(self, source: Sequence[str], loss: str, aggregation: str, pool: str, seed: int | None) -> str:
         """Write the command that trains it on the data that was compared on; empty where there is none.
