@@ -19,6 +19,7 @@ from comitia import ensembles
 from comitia._errors import ComitiaError
 from comitia._files import whole_file
 from comitia._model_archive import ModelFileError, inspect
+from comitia._model_inputs import model_inputs
 from comitia.aggregation import AGGREGATIONS
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Medians
@@ -193,38 +194,19 @@ class Model:
         encoder = _table_encoder(self.ensemble)
         return tuple(name for name, kind in encoder.kinds_.items() if kind not in _NUMBERS) if encoder else ()
 
-    def inputs(self, data: Dataset) -> Any:
-        """Bring the columns of other data to the form in which the ensemble was given its own."""
-        missing = [name for name in self.features if name not in data.feature_names]
-        if missing:
-            raise ComitiaError(
-                f"{data.name} lacks {len(missing)} of the {len(self.features)} columns that the model needs: "
-                f"{', '.join(missing[:12])}{' ...' if len(missing) > 12 else ''}. It has: "
-                f"{', '.join(data.feature_names[:12])}{' ...' if len(data.feature_names) > 12 else ''}."
-            )
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The features that it cannot do without: all but those that were left out when it was fitted."""
         encoder = _table_encoder(self.ensemble)
-        if hasattr(data.X, "columns"):
-            frame = data.X[list(self.features)]
-            return frame if encoder else self._numbers(frame, data.name)
-        positions = {name: j for j, name in enumerate(data.feature_names)}
-        X = data.X[:, [positions[name] for name in self.features]]
-        if encoder is None:
-            return X
-        import pandas as pd
+        return tuple(name for name in self.features if encoder is None or encoder.kinds_.get(name) != "left out")
 
-        frame = pd.DataFrame(X.toarray() if hasattr(X, "toarray") else X, columns=list(self.features))
-        frame.attrs["source"] = data.name
-        return frame
+    def inputs(self, data: Dataset, *, complete: bool = True) -> Any:
+        """Bring the columns of other data to the form in which the ensemble was given its own.
 
-    def _numbers(self, frame: Any, name: str) -> Any:
-        import pandas as pd
-
-        text = [column for column in self.features if not pd.api.types.is_numeric_dtype(frame[column])]
-        # What begins with a zero was read as a text, and may be a number all the same.
-        read = frame[text].astype(str).apply(pd.to_numeric, errors="coerce")
-        for column in [one for one in text if (read[one].isna() & frame[one].notna()).any()]:
-            raise ComitiaError(f"{name}: column {column!r} holds text, and the model has learned from numbers there")
-        return frame.assign(**{column: read[column] for column in text}).to_numpy(dtype=float)
+        Where the data are not ``complete``, as lines of JSON, columns that they lack are missing values.
+        """
+        encoder = _table_encoder(self.ensemble)
+        return model_inputs(data, self.features, self.needed, as_frame=encoder is not None, complete=complete)
 
 
 @cache

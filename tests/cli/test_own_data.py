@@ -209,6 +209,41 @@ def test_standard_input_and_output_are_files_too(trained, here):
     assert "the labels are known there: hamming loss 0." in ended.stderr.decode()
 
 
+def test_lines_of_json_may_lack_keys_and_columns_that_were_left_out_are_not_asked_for(here):
+    frame = songs()[["uuid", "tempo", "genre", "title"]].assign(tags=songs()["tags"].str.split(";"))
+    frame.to_json(here / "songs.jsonl", orient="records", lines=True)
+    how = ("--labels-in", "tags", "--text", "title", *FEW)
+    assert comitia("train", "songs.jsonl", *how, "-o", "m.skops").code == 0
+    (here / "one.jsonl").write_text('{"title": "thunder", "genre": "polka"}\n')
+    ended = comitia("predict", "m.skops", "one.jsonl", "--labels-in-one-column", "-o", "out.csv")
+    assert (ended.code, "note: missing in every row: tempo." in ended.said) == (0, True)
+    assert "labels of 1 instance: out.csv" in ended.said
+    assert pd.read_csv(here / "out.csv")["labels"].tolist() == ["loud"]
+    (here / "one.csv").write_text("title,genre,tempo\nthunder,polka,\n")
+    assert comitia("predict", "m.skops", "one.csv", "-o", "out2.csv").code == 0
+    (here / "one.csv").write_text("title,genre\nthunder,polka\n")
+    ended = comitia("predict", "m.skops", "one.csv", "-o", "out3.csv")
+    assert (ended.code, "lacks 1 of the 3 columns that the model needs: tempo" in ended.said) == (1, True)
+    (here / "one.jsonl").write_text('{"uuid": "0"}\n')
+    assert "lacks 3 of the 3 columns" in comitia("predict", "m.skops", "one.jsonl", "-o", "out4.csv").said
+
+
+def test_what_cannot_be_scored_is_told_before_anything_is_written(trained, here):
+    for wrong in (("--labels-in", "genre"), ("--positive", "ja")):
+        assert comitia("predict", "m.skops", "songs.csv", *wrong, "-o", "out.csv").code == 1
+        assert not (here / "out.csv").exists()
+    ended = comitia("predict", "m.skops", "songs.csv", "-o", "-", "--json")
+    assert (ended.code, "where the predictions go" in ended.said) == (2, True)
+
+
+def test_a_column_of_names_that_is_taken_for_a_label_is_told_how_it_is_read(here):
+    (here / "songs.csv").write_text(csv_of(songs()))
+    ended = comitia("train", "songs.csv", "-l", "tags", *FEW, "-o", "m.skops")
+    assert ended.code == 1
+    assert "--positive loud takes this cell for yes and all others for no, and --labels-in tags all cells" in ended.said
+    assert "--labels-in tags" in comitia("compare", "songs.csv").said
+
+
 def test_labels_in_words_of_ones_own_are_scored(trained, here):
     said = trained.assign(calm=np.where(trained["calm"], "ja", "nein"), jazz=np.where(trained["jazz"], "ja", "nein"))
     said.to_csv(here / "words.csv", index=False)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._files import whole_file
+from comitia._labels import LabelArray
 from comitia._names import in_csv, printable
 from comitia.cli.errors import misuse
 from comitia.columns._kinds import matching
 from comitia.datasets import Dataset, load_dataset
 from comitia.datasets._text import STDIN
-from comitia.experiments._score import loss_of
 from comitia.model_file import Model
 
 ONE_COLUMN, EXPECTED = "labels", "expected loss"
@@ -69,16 +69,15 @@ def in_one_column(labeling: NDArray[Any], labels: Sequence[str]) -> list[str]:
     return [";".join(row) for row in rows]
 
 
-def loss_where_known(
+def known_labels(
     model: Model,
     data: Path,
-    labeling: NDArray[Any],
     *,
     labels_in: str | None = None,
     separator: str | None = None,
     positive: str | None = None,
-) -> float | None:
-    """Return the mean loss of predictions where the data have the labels too; None where they have not.
+) -> LabelArray | None:
+    """Return the labels that the data have, in the order of the model's; None where they have not all of them.
 
     The labels have a column each, in which ``positive`` says that they hold, or stand together in the column
     ``labels_in``.
@@ -87,18 +86,14 @@ def loss_where_known(
         return None
     if labels_in is None:
         try:
-            truth = load_dataset(data, list(model.labels), positive=positive).Y
+            return load_dataset(data, list(model.labels), positive=positive).Y
         except (ComitiaError, OSError):
             if positive is not None:
                 raise
             return None
-    else:
-        known = load_dataset(data, labels_in=labels_in, separator=separator)
-        place = {name: known.Y[:, k] for k, name in enumerate(known.label_names)}
-        truth = np.stack([place.get(name, np.zeros(len(known.Y), np.int8)) for name in model.labels], axis=1)
-    if len(truth) != len(labeling):
-        return None
-    return loss_of(model.ensemble.loss, truth, np.asarray(labeling, dtype=np.int8))
+    known = load_dataset(data, labels_in=labels_in, separator=separator)
+    place = {name: known.Y[:, k] for k, name in enumerate(known.label_names)}
+    return np.stack([place.get(name, np.zeros(len(known.Y), np.int8)) for name in model.labels], axis=1)
 
 
 def write(frame: Any, output: Path) -> None:

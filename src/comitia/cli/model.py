@@ -17,7 +17,7 @@ from comitia import ComitiaError
 from comitia._baselines import BASELINES, constant_answers
 from comitia._names import printable
 from comitia._titles import aggregation_and_pool
-from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, loss_where_known, write
+from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, known_labels, write
 from comitia.cli.data import data_source, introduce, loaded
 from comitia.cli.errors import misuse
 from comitia.cli.limits import asked_limits, limits_on, option_names
@@ -65,6 +65,7 @@ from comitia.cli.options import (
 )
 from comitia.cli.screen import messages, print_json
 from comitia.datasets import Dataset, load_features
+from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN
 from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, WAYS
 from comitia.experiments._score import loss_of
@@ -72,7 +73,7 @@ from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 from comitia.report._plain import how_good
 from comitia.report._vocabulary import measure
-from comitia.report._words import capital
+from comitia.report._words import capital, counted
 
 _DOUBT = {"rate": "--abstain-rate", "guarantee": "--guarantee"}
 
@@ -250,30 +251,43 @@ def predict(
     limits = asked_limits(at_least, at_most, exclusive, implies)
     doubt = {name: value for name, value in (("rate", abstain_rate), ("guarantee", guarantee)) if value is not None}
     _check_wishes(data, proba, one_column, limits, doubt)
+    if as_json and output == STDIN:
+        raise misuse("--json", "writes to standard output, where the predictions go: give --output a file.")
     _check_output(output, (".csv", ".parquet"), [model, data], force)
     opened = _opened(model, limits, doubt)
     _decide_otherwise(opened, loss, aggregation)
     given = load_features(data)
     kept = kept_columns(given, split(keep or []), opened.labels)
     check_names(kept, opened.labels)
-    inputs = opened.inputs(given)
+    inputs = _inputs(opened, data, given)
+    known = {"labels_in": labels_in, "separator": separator, "positive": positive}
+    truth = None if proba or doubt else known_labels(opened, data, **known)
     found = _answered(opened, inputs, proba, doubt)
     answers = _table(opened, found, bool(doubt), one_column)
     if expected_loss:
         answers[EXPECTED] = opened.ensemble.expected_loss(inputs)
     write(kept.join(answers) if keep else answers, output)
-    known = {"labels_in": labels_in, "separator": separator, "positive": positive}
-    scored = None if proba or doubt else loss_where_known(opened, data, found, **known)
+    scored = None if truth is None else loss_of(opened.ensemble.loss, truth, np.asarray(found, dtype=np.int8))
     if as_json:
         facts = {"instances": len(found), "probabilities": proba, "loss_here": scored, "file": str(output)}
         print_json({**_described(opened), **facts})
         return
     what, aside = "probabilities" if proba else "labels", output == STDIN
-    typer.echo(f"{what} of {len(found):,} instances: {printable(output)}", err=aside)
+    typer.echo(f"{what} of {counted(len(found), 'instance')}: {printable(output)}", err=aside)
     if scored is not None:
         shown = measure(opened.ensemble.loss)
         good, _ = how_good(shown, [shown.shown(scored)])
         typer.echo(f"the labels are known there: {opened.ensemble.loss} loss {scored:.4f}; {good}", err=aside)
+
+
+def _inputs(model: Model, path: Path, data: Dataset) -> Any:
+    """The columns that a model knows; a key that no line of JSON has is a missing value, and said."""
+    inputs = model.inputs(data, complete=file_format(path) != ".jsonl")
+    lacking = [name for name in model.needed if name not in data.feature_names]
+    if lacking:
+        told = escape(printable(", ".join(lacking)))
+        messages.print(f"[yellow]note:[/] missing in every row: {told}.", highlight=False, soft_wrap=True)
+    return inputs
 
 
 def _opened(path: Path, limits: Mapping[str, Any], doubt: Mapping[str, Any]) -> Model:

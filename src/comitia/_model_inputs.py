@@ -1,0 +1,64 @@
+"""New data for a model: its columns found by name, in the form in which the model was given its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from comitia._errors import ComitiaError
+
+
+def model_inputs(
+    data: Any, features: Sequence[str], needed: Sequence[str], *, as_frame: bool, complete: bool = True
+) -> Any:
+    """Return the columns that a model knows, as a frame or as an array of numbers.
+
+    Parameters
+    ----------
+    data : Dataset
+        The new data; columns that the model does not know are left alone.
+    features, needed : sequence of str
+        The columns of the model, and those without which it cannot do.
+    as_frame : bool
+        Whether it was given a frame.
+    complete : bool
+        Whether a column that the data lack is a mistake, and not a missing value in every row.
+
+    Raises
+    ------
+    ComitiaError
+        Where columns are missing, or hold text where the model knows numbers.
+    """
+    lacking = [name for name in needed if name not in data.feature_names]
+    if lacking and (complete or len(lacking) == len(needed)):
+        raise ComitiaError(
+            f"{data.name} lacks {len(lacking)} of the {len(needed)} columns that the model needs: "
+            f"{', '.join(lacking[:12])}{' ...' if len(lacking) > 12 else ''}. It has: "
+            f"{', '.join(data.feature_names[:12])}{' ...' if len(data.feature_names) > 12 else ''}."
+        )
+    if not as_frame and not lacking and not hasattr(data.X, "columns"):
+        positions = {name: j for j, name in enumerate(data.feature_names)}
+        return data.X[:, [positions[name] for name in features]]
+    import pandas as pd
+
+    frame = data.X
+    if not hasattr(frame, "columns"):
+        frame = pd.DataFrame(frame.toarray() if hasattr(frame, "toarray") else frame, columns=list(data.feature_names))
+        frame.attrs["source"] = data.name
+    absent = [name for name in features if name not in data.feature_names]
+    known = frame.assign(**dict.fromkeys(absent, np.nan))[list(features)]
+    known.attrs.update(frame.attrs)
+    return known if as_frame else _numbers(known, data.name)
+
+
+def _numbers(frame: Any, name: str) -> Any:
+    import pandas as pd
+
+    text = [column for column in frame.columns if not pd.api.types.is_numeric_dtype(frame[column])]
+    # What begins with a zero was read as a text, and may be a number all the same.
+    read = frame[text].astype(str).apply(pd.to_numeric, errors="coerce")
+    for column in [one for one in text if (read[one].isna() & frame[one].notna()).any()]:
+        raise ComitiaError(f"{name}: column {column!r} holds text, and the model has learned from numbers there")
+    return frame.assign(**{column: read[column] for column in text}).to_numpy(dtype=float)
