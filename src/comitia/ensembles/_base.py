@@ -59,7 +59,7 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
     sparse_output: SparseOutput
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the members.
+        """Fit the members.  Where that fails, everything is as it was before.
 
         Parameters
         ----------
@@ -73,8 +73,14 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         targets = check_targets(y, type(self).__name__)
         self._limits(targets.names)
         self._gives_sparse(targets.form)
-        with limited_to(getattr(self, "n_jobs", None)):
-            self._fit(X, targets if self._takes_lists else targets.as_array(), sample_weight)
+        before = dict(self.__dict__)
+        try:
+            with limited_to(getattr(self, "n_jobs", None)):
+                self._fit(X, targets if self._takes_lists else targets.as_array(), sample_weight)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         return self
 
     def predict(self, X: Any) -> Any:
