@@ -1,13 +1,13 @@
-"""What ``n_jobs`` asks for: threads of this process, or tasks on the cluster that joblib was told to use."""
+"""What ``n_jobs`` asks for: how many threads of this process."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
@@ -16,9 +16,6 @@ from threadpoolctl import ThreadpoolController
 
 from comitia._errors import ComitiaError
 from comitia._threads import is_one_of_many, limit
-
-Part = TypeVar("Part")
-Result = TypeVar("Result")
 
 
 def local_threads(n_jobs: int | None) -> int:
@@ -44,10 +41,10 @@ def local_threads(n_jobs: int | None) -> int:
         raise ComitiaError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
     if is_one_of_many.get():
         return 1
-    if n_jobs == 1 or _backend_elsewhere() is None:
+    if n_jobs == 1 or backend_elsewhere() is None:
         return int(effective_n_jobs(n_jobs))
     if n_jobs is None or n_jobs < 0:
-        return 1 if _in_task_of_dask() else int(cpu_count())
+        return 1 if in_task_of_dask() else int(cpu_count())
     return min(n_jobs, int(cpu_count()))
 
 
@@ -59,67 +56,6 @@ def limited_to(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         limit.reset(before)
-
-
-def on_cluster(
-    work: Callable[[Any, Part], Result], shared: Callable[[], Any], parts: Sequence[Part], n_jobs: int | None
-) -> list[Result] | None:
-    """Do parts of work on the cluster that joblib was told to use; None where it was told nothing of the kind.
-
-    Parameters
-    ----------
-    work : callable
-        A function of a module: takes what is shared and a part.
-    shared : callable
-        Gives what every part needs; it goes to each worker once, not with every task.
-    parts : sequence
-        Small: they travel with the tasks.
-    n_jobs : int or None
-        With 1, nothing leaves this process.
-
-    Raises
-    ------
-    ComitiaError
-        Where workers died and what they had cannot be made again.
-    """
-    backend = None if n_jobs == 1 else _backend_elsewhere()
-    spread: Callable[[Any, Any, Any, list[Any]], list[Any]] | None = None
-    if hasattr(backend, "client") and not _in_task_of_dask():
-        spread = _by_dask
-    elif type(backend).__module__.startswith("ray."):
-        spread = _by_ray
-    if spread is None or not parts:
-        return None
-    size = -(-len(parts) // (4 * max(1, int(effective_n_jobs(n_jobs)))))
-    chunks = [list(parts[start : start + size]) for start in range(0, len(parts), size)]
-    try:
-        done = spread(backend, work, shared(), chunks)
-    except Exception as error:
-        raise ComitiaError(
-            f"a fit was given to a cluster and lost there, and nothing is fitted: {type(error).__name__}: {error}"
-        ) from error
-    return [result for chunk in done for result in chunk]
-
-
-def _by_dask(backend: Any, work: Any, shared: Any, chunks: list[Any]) -> list[Any]:
-    client = backend.client
-    # To all of them: what only one worker has is lost with it.
-    (sent,) = client.scatter([shared], broadcast=True, hash=False)
-    tasks = [client.submit(_do_parts, work, sent, chunk, pure=False) for chunk in chunks]
-    done: list[Any] = client.gather(tasks)
-    return done
-
-
-def _by_ray(_: Any, work: Any, shared: Any, chunks: list[Any]) -> list[Any]:
-    ray = sys.modules["ray"]
-    task, sent = ray.remote(_do_parts), ray.put(shared)
-    done: list[Any] = ray.get([task.remote(work, sent, chunk) for chunk in chunks])
-    return done
-
-
-def _do_parts(work: Callable[[Any, Part], Result], shared: Any, parts: list[Part]) -> list[Result]:
-    with one_blas_thread():
-        return [work(shared, part) for part in parts]
 
 
 _holders = 0
@@ -154,13 +90,13 @@ def _pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _backend_elsewhere() -> Any:
+def backend_elsewhere() -> Any:
     """What joblib was told to work with, if that is none of its own, which work on this machine."""
     backend, _ = get_active_backend()
     return None if type(backend).__module__.startswith("joblib._parallel_backends") else backend
 
 
-def _in_task_of_dask() -> bool:
+def in_task_of_dask() -> bool:
     """Whether this thread works on something that Dask was given: joblib's backend does not tell."""
     distributed = sys.modules.get("distributed")
     if distributed is None:

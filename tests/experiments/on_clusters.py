@@ -1,5 +1,6 @@
 """What holds on every cluster, and a classifier that can be watched and killed while it learns."""
 
+import contextvars
 import os
 import signal
 import subprocess
@@ -9,15 +10,27 @@ import time
 import uuid
 import zlib
 from collections import Counter
+from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
 
 import joblib
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
-from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
+from comitia import (
+    ComitiaError,
+    EBRClassifier,
+    ECCClassifier,
+    EMOBTClassifier,
+    EMODTClassifier,
+    MultilabelBaggingClassifier,
+    MultilabelVotingClassifier,
+    _clusters,
+)
 from comitia._compare import read_run
 from comitia.datasets import Dataset
 from comitia.experiments import DataSource, EnsembleSetting, LossSetting, Plan, Store, run_plan, write_plan
@@ -30,6 +43,24 @@ import sys
 from comitia.experiments import read_plan, run_plan
 run_plan(read_plan(sys.argv[1]), sys.argv[2], cluster=sys.argv[3])
 """
+
+
+FITS = [
+    pytest.param(
+        EMODTClassifier(n_estimators=40, max_features=2, min_samples_split=2, random_state=0),
+        marks=pytest.mark.slow,
+        id="trees",
+    ),
+    pytest.param(
+        EBRClassifier(n_estimators=40, C=1.0, scaling="none", random_state=0), marks=pytest.mark.long, id="lines"
+    ),
+    pytest.param(
+        MultilabelBaggingClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=40, random_state=0),
+        marks=pytest.mark.long,
+        id="any",
+    ),
+]
+"""Fits whose parts are many and short."""
 
 
 class Watched(ClassifierMixin, BaseEstimator):
@@ -210,10 +241,86 @@ def who_works(_, part):
 
 
 def fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend):
-    for kind in (EBRClassifier, ECCClassifier, EMODTClassifier):
-        here = kind(n_estimators=12, random_state=0, n_jobs=1).fit(joint.X, joint.Y)
+    for classifier in (
+        EBRClassifier(n_estimators=12),
+        ECCClassifier(n_estimators=12),
+        EMODTClassifier(n_estimators=12),
+        EMOBTClassifier(n_estimators=3, max_rounds=5),
+        ECCClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=5),
+        MultilabelBaggingClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=5),
+        MultilabelVotingClassifier([("tree", DecisionTreeClassifier(random_state=0))]),
+    ):
+        if "random_state" in classifier.get_params():
+            classifier.set_params(random_state=0)
+        here = clone(classifier).set_params(n_jobs=1).fit(joint.X, joint.Y)
         with joblib.parallel_config(backend=backend):
-            there = kind(n_estimators=12, random_state=0).fit(joint.X, joint.Y)
+            there = clone(classifier).fit(joint.X, joint.Y)
             predicted = there.predict_proba(joint.X)
         assert joblib.hash(there.members_) == joblib.hash(here.members_)
         assert np.array_equal(predicted, here.predict_proba(joint.X))
+
+
+def a_fit_whose_workers_are_killed_has_the_same_bits(classifier, joint, backend, tmp_path, monkeypatch):
+    """Fit while two workers are killed, each in the middle of a task."""
+
+    def marked(whole, start, stop):
+        from comitia._clusters import _do_parts
+
+        mark, middle = tmp_path / f"{start}-{os.getpid()}", (start + stop) // 2
+        mark.write_text("")
+        parts = _do_parts(whole, start, middle)
+        time.sleep(0.3)
+        parts += _do_parts(whole, middle, stop)
+        mark.unlink()
+        return parts
+
+    here = clone(classifier).set_params(n_jobs=1).fit(joint.X, joint.Y)
+    monkeypatch.setattr(_clusters, "_do_parts", marked)
+    killer = Killer(tmp_path, kills=2, of_one_cell=1)
+    killer.start()
+    try:
+        there = fitted_in_time(clone(classifier), joint.X, joint.Y, backend)
+    finally:
+        killer.ended.set()
+        killer.join()
+    assert len(killer.hit) == 2, "too few were hit"
+    assert {mark.name for mark in tmp_path.iterdir()} == killer.hit, "who is killed while he is busy leaves his mark"
+    assert joblib.hash(there.members_) == joblib.hash(here.members_)
+
+
+def a_fit_that_kills_its_workers_raises_one_error_and_fits_nothing(joint, backend, tmp_path):
+    deadly = Watched(str(tmp_path), deadly=True)
+    unfitted = MultilabelBaggingClassifier(deadly, n_estimators=1, random_state=0)
+    fitted = MultilabelBaggingClassifier(Watched(str(tmp_path)), n_estimators=2, random_state=0).fit(joint.X, joint.Y)
+    before = fitted.predict_proba(joint.X)
+    with pytest.raises(ComitiaError, match="given to a cluster and lost there, and nothing is fitted"):
+        fitted_in_time(unfitted, joint.X, joint.Y, backend)
+    # Four for one task; where all who had the data are dead it is sent again, to be lost with four more.
+    assert 4 <= len(list(tmp_path.iterdir())) <= 16
+    with pytest.raises(ValueError, match="no such depth"):
+        fitted_in_time(fitted.set_params(estimator=Refusing()), joint.X[:, :2], joint.Y[:, :2], backend)
+    with pytest.raises(NotFittedError):
+        unfitted.predict(joint.X)
+    assert np.array_equal(fitted.predict_proba(joint.X), before)
+
+
+def fitted_in_time(classifier, X, Y, backend):
+    """Fit on a cluster, in a thread of its own: one that waits for a dead worker must not keep the tests waiting."""
+    found = Future()
+
+    def fit():
+        try:
+            with joblib.parallel_config(backend=backend):
+                found.set_result(classifier.fit(X, Y))
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(fit,), daemon=True).start()
+    return found.result(timeout=PATIENCE_SECONDS)
+
+
+class Refusing(Watched):
+    """A classifier that does not like its parameters."""
+
+    def fit(self, X, Y):
+        raise ValueError("no such depth")

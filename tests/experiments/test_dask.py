@@ -4,16 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from types import SimpleNamespace
 
 import joblib
 import pytest
-from sklearn.exceptions import NotFittedError
 
-from comitia import ComitiaError, EMODTClassifier
-from comitia.datasets import make_joint
 from comitia.experiments import ClusterError, EnsembleSetting, Store, run_plan
 from tests.experiments import on_clusters
 from tests.experiments.conftest import small_plan
@@ -163,65 +158,35 @@ def test_own_code_of_a_plan_is_computed_on_workers(joint_csv, client, tmp_path):
     on_clusters.own_code_is_computed_there(joint_csv, client)
 
 
-@pytest.fixture
-def tasks(client, monkeypatch):
-    """Fits go to this client; all tasks, and how large each of them is but for what was sent before."""
-    found, submit = [], distributed.Client.submit
+@pytest.mark.slow
+def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, client, monkeypatch):
+    sizes, submit = {}, distributed.Client.submit
 
-    def noted(self, function, *arguments, **options):
-        future = submit(self, function, *arguments, **options)
-        own = [argument for argument in arguments if not isinstance(argument, distributed.Future)]
-        found.append((future, len(distributed.protocol.pickle.dumps((function, own)))))
+    def noted(self, function, sent, *cut, **options):
+        future = submit(self, function, sent, *cut, **options)
+        sizes[future.key] = len(distributed.protocol.pickle.dumps((function, cut)))
         return future
 
     monkeypatch.setattr(distributed.Client, "submit", noted)
+    with client.as_current(), distributed.get_task_stream() as done:
+        on_clusters.fits_on_the_cluster_have_the_bits_of_one_thread(joint, "dask")
+    assert {task["key"] for task in done.data} == set(sizes)
+    assert {task["worker"] for task in done.data} == set(client.nthreads())
+    assert len(sizes) >= 7
+    assert max(sizes.values()) < 100_000
+
+
+@pytest.mark.parametrize("classifier", on_clusters.FITS)
+def test_a_fit_whose_workers_are_killed_has_the_same_bits(classifier, joint, client, tmp_path, monkeypatch):
+    fit = on_clusters.a_fit_whose_workers_are_killed_has_the_same_bits
     with client.as_current():
-        yield found
+        fit(classifier, joint, "dask", tmp_path, monkeypatch)
 
 
-def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, client, tasks):
-    on_clusters.fits_on_the_cluster_have_the_bits_of_one_thread(joint, "dask")
-    assert len(client.who_has([future for future, _ in tasks])) == len(tasks) >= 3
-    assert len({worker for workers in client.who_has().values() for worker in workers}) == 2
-    assert max(size for _, size in tasks) < 100_000
-
-
-def test_a_fit_whose_worker_is_killed_has_the_bits_of_one_that_was_left_alone(client, tasks):
-    data = make_joint(3000, 20, 10, dependence=0.7, random_state=0).dataset
-    processes = client.run(os.getpid)
-    hit = []
-
-    def kill_one_that_is_busy():
-        while not hit and not ended.wait(0.002):
-            busy = [worker for worker, work in client.processing().items() if work]
-            if busy:
-                os.kill(processes[busy[0]], signal.SIGKILL)
-                hit.append(busy[0])
-
-    ended = threading.Event()
-    killer = threading.Thread(target=kill_one_that_is_busy, daemon=True)
-    killer.start()
-    try:
-        with joblib.parallel_config(backend="dask"):
-            there = EMODTClassifier(n_estimators=200, random_state=0).fit(data.X, data.Y)
-    finally:
-        ended.set()
-        killer.join()
-    assert hit
-    here = EMODTClassifier(n_estimators=200, random_state=0, n_jobs=2).fit(data.X, data.Y)
-    assert joblib.hash(there.members_) == joblib.hash(here.members_)
-
-
-def test_a_fit_that_the_cluster_cannot_complete_raises_one_error_and_fits_nothing(joint, client, monkeypatch):
-    def gone(*_, **__):
-        raise distributed.KilledWorker("task", SimpleNamespace(address="somewhere"), 3)
-
-    monkeypatch.setattr(distributed.Client, "gather", gone)
-    forest = EMODTClassifier(n_estimators=3)
-    with client.as_current(), joblib.parallel_config(backend="dask"), pytest.raises(ComitiaError, match="lost there"):
-        forest.fit(joint.X, joint.Y)
-    with pytest.raises(NotFittedError):
-        forest.predict(joint.X)
+@pytest.mark.slow
+def test_a_fit_that_the_cluster_cannot_complete_raises_one_error_and_fits_nothing(joint, client, tmp_path):
+    with client.as_current():
+        on_clusters.a_fit_that_kills_its_workers_raises_one_error_and_fits_nothing(joint, "dask", tmp_path)
 
 
 def test_threads_are_those_of_this_machine_and_one_within_a_task(client):

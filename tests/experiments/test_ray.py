@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import joblib
 import pytest
 
-from comitia._jobs import on_cluster
+from comitia._clusters import on_cluster
 from comitia.datasets import Dataset
 from comitia.experiments import ClusterError, EnsembleSetting, Store, _agreement, run_plan, write_plan
 from tests.experiments import on_clusters
@@ -148,22 +148,37 @@ def backend(address):
         yield
 
 
+@pytest.mark.slow
 def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend, monkeypatch):
     sizes, remote = [], ray.remote
 
-    def noted(function):
-        task = remote(function)
+    def noted(**options):
+        def made(function):
+            task = remote(**options)(function)
 
-        def begun(work, shared, chunk):
-            sizes.append(len(ray.cloudpickle.dumps((function, work, chunk))))
-            return task.remote(work, shared, chunk)
+            def begun(sent, *cut):
+                sizes.append(len(ray.cloudpickle.dumps((function, cut))))
+                return task.remote(sent, *cut)
 
-        return SimpleNamespace(remote=begun)
+            return SimpleNamespace(remote=begun)
+
+        return made
 
     monkeypatch.setattr(ray, "remote", noted)
     on_clusters.fits_on_the_cluster_have_the_bits_of_one_thread(joint, "ray")
     assert len(sizes) >= 3
     assert max(sizes) < 100_000
+
+
+@pytest.mark.parametrize("classifier", on_clusters.FITS)
+def test_a_fit_whose_workers_are_killed_has_the_same_bits(classifier, joint, backend, tmp_path, monkeypatch):
+    fit = on_clusters.a_fit_whose_workers_are_killed_has_the_same_bits
+    fit(classifier, joint, "ray", tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+def test_a_fit_that_the_cluster_cannot_complete_raises_one_error_and_fits_nothing(joint, backend, tmp_path):
+    on_clusters.a_fit_that_kills_its_workers_raises_one_error_and_fits_nothing(joint, "ray", tmp_path)
 
 
 def test_parts_of_a_fit_are_done_by_workers(backend):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from joblib import Parallel, delayed
 from sklearn.utils import get_tags
 
-from comitia._labels import dense
 from comitia.columns import TableEncoder
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import Crew, MemberList
 from comitia.ensembles._features import needs_numbers, pass_features
-from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
+from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance, fit_each
 from comitia.ensembles._parameters import (
     CalibrationLike,
     HowLike,
@@ -104,11 +102,8 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         seeds = member_integers(self._entropy, members)
-        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(AnyMultilabel.fitted)(self.estimator, data.X, dense(data.Y), data.sample(m), int(seed))
-            for m, seed in enumerate(seeds)
-        )
-        return MemberList(tuple(fitted))
+        each = [(self.estimator, m, int(seed)) for m, seed in enumerate(seeds)]
+        return MemberList(tuple(fit_each(AnyMultilabel.fitted, data, each, self.n_jobs, self.verbose)))
 
     def _features(self, X: Any, fit: bool = False) -> Any:
         known = getattr(self, "_encoder", None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from comitia._labels import dense
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import Crew, LogisticCrew, MemberList
-from comitia.ensembles._foreign import BinaryRelevance
+from comitia.ensembles._foreign import BinaryRelevance, fit_each
 from comitia.ensembles._logistic import scaled
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
@@ -98,8 +97,5 @@ class EBRClassifier(BaseLearnerEnsemble):
 
     def _fit_by_scikit_learn(self, data: TrainingSet, members: range) -> Crew:
         seeds = member_integers(self._entropy, members)
-        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(BinaryRelevance.fitted)(self.estimator, data.X, dense(data.Y), data.sample(m), int(seed))
-            for m, seed in enumerate(seeds)
-        )
-        return MemberList(tuple(fitted))
+        each = [(self.estimator, m, int(seed)) for m, seed in enumerate(seeds)]
+        return MemberList(tuple(fit_each(BinaryRelevance.fitted, data, each, self.n_jobs, self.verbose)))

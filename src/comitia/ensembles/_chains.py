@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
@@ -13,7 +12,7 @@ from comitia._labels import dense
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import ChainCrew, Crew, MemberList
-from comitia.ensembles._foreign import Chain
+from comitia.ensembles._foreign import Chain, fit_each
 from comitia.ensembles._logistic import Scaling, scaled
 from comitia.ensembles._parameters import (
     CalibrationLike,
@@ -168,13 +167,8 @@ class ECCClassifier(BaseLearnerEnsemble):
         fast = self._learner(data, members)
         if fast is None:
             seeds = member_integers(self._entropy, members)
-            fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-                delayed(Chain.fitted)(
-                    self.estimator, data.X, dense(data.Y), data.sample(m), int(seed), orders[m], self.chain_method
-                )
-                for m, seed in enumerate(seeds)
-            )
-            return MemberList(tuple(fitted))
+            each = [(self.estimator, m, int(seed), orders[m], self.chain_method) for m, seed in enumerate(seeds)]
+            return MemberList(tuple(fit_each(Chain.fitted, data, each, self.n_jobs, self.verbose)))
         centre, scale = fast.centre_and_scale(data.X, data.weight)
         fit = fit_chains(
             scaled(data.X, centre, scale),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from sklearn.base import clone
@@ -14,12 +16,45 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from comitia._clusters import on_cluster
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelArray, dense
 from comitia.columns import TableEncoder
 from comitia.ensembles._features import encoded, needs_numbers, with_names
+from comitia.ensembles._samples import TrainingSet
 from comitia.learners._chain_joint import chain_joint_of_links
 from comitia.relevance import LabelSets, Marginals, Observed, Relevance
+
+Fitted = TypeVar("Fitted")
+
+
+def fit_each(
+    fit: Callable[..., Fitted], data: TrainingSet, members: Sequence[tuple[Any, ...]], n_jobs: int | None, verbose: int
+) -> list[Fitted]:
+    """Fit members, where joblib was told to: by jobs of this machine, or on a cluster.
+
+    Parameters
+    ----------
+    fit : callable
+        Takes a classifier, features, labels, the weights of a sample, and whatever else a member has.
+    data : TrainingSet
+    members : sequence of tuples
+        Classifier, number of its sample, and whatever else ``fit`` takes.
+    n_jobs : int or None
+    verbose : int
+    """
+    Y = dense(data.Y)
+    elsewhere = on_cluster(_fit_there, lambda: (fit, data, Y), members, n_jobs)
+    if elsewhere is not None:
+        return elsewhere
+    jobs = (delayed(fit)(estimator, data.X, Y, data.sample(m), *rest) for estimator, m, *rest in members)
+    return list(Parallel(n_jobs=n_jobs, verbose=verbose)(jobs))
+
+
+def _fit_there(shared: tuple[Callable[..., Fitted], TrainingSet, LabelArray], member: tuple[Any, ...]) -> Fitted:
+    fit, data, Y = shared
+    estimator, m, *rest = member
+    return fit(estimator, data.X, Y, data.sample(m), *rest)
 
 
 @dataclass(frozen=True)

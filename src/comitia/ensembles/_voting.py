@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
@@ -20,7 +19,7 @@ from comitia.columns._encoders import Categories, Medians, Words
 from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._crews import Asked, MemberList
 from comitia.ensembles._features import pass_features
-from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance
+from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance, fit_each
 from comitia.ensembles._parameters import (
     CalibrationLike,
     HowLike,
@@ -31,6 +30,7 @@ from comitia.ensembles._parameters import (
     chosen_out_of_bag,
     documented,
 )
+from comitia.ensembles._samples import TrainingSet
 from comitia.ensembles._targets import Targets, check_lengths, check_weights, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Constraints
@@ -172,13 +172,10 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
                         f"{len(estimator.label_names_)}."
                     )
             return
-        weight = None
-        if sample_weight is not None:
-            weight = check_weights(sample_weight, n)
-        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(AnyMultilabel.fitted)(estimator, X, targets.Y, weight, None) for estimator in chosen
-        )
-        self.members_ = Voters(tuple(fitted))
+        weight = check_weights(sample_weight, n)
+        data = TrainingSet(X, targets.Y, weight, None if sample_weight is None else weight[:, np.newaxis])
+        each = [(estimator, 0, None) for estimator in chosen]
+        self.members_ = Voters(tuple(fit_each(AnyMultilabel.fitted, data, each, self.n_jobs, self.verbose)))
 
     @property
     def named_estimators_(self) -> dict[str, Any]:

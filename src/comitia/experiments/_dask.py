@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from comitia.experiments._engines import ClusterError, CrashError, Item, Result, Tries, work_there
+from comitia._tries import CrashError, Item, Tries
+from comitia.experiments._engines import ClusterError, Result, work_there
 
 try:
     from distributed import Client

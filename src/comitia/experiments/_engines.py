@@ -9,12 +9,11 @@ import re
 import sys
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numba
 from joblib import Parallel, delayed, parallel_config
@@ -24,13 +23,9 @@ from threadpoolctl import ThreadpoolController
 
 from comitia._errors import ComitiaError
 from comitia._interrupts import hidden_from_children
+from comitia._tries import CrashError, Item
 
-Item = TypeVar("Item", bound=Hashable)
 Result = TypeVar("Result")
-
-
-class CrashError(RuntimeError):
-    """A process ended while it worked on an item; most often the system has killed it for want of memory."""
 
 
 class ClusterError(ComitiaError):
@@ -125,29 +120,6 @@ def cluster_engine(cluster: Any, at_most: int | None = None) -> Cluster:
     from comitia.experiments._dask import DaskWorkers
 
     return DaskWorkers(cluster if name is None else name, at_most)
-
-
-RETRIES = 3
-"""How often an item is tried again that was lost with its worker."""
-
-
-class Tries(Generic[Item]):
-    """Items that wait for a worker, in their order; one that was lost goes to the end, so that others come first."""
-
-    def __init__(self, items: Iterable[Item]) -> None:
-        self.waiting = deque(items)
-        self._losses: Counter[Item] = Counter()
-
-    def lost(self, item: Item, deaths: int = 1) -> CrashError | None:
-        """Take note that workers died of an item: it waits again, or it has had its tries and there is an error."""
-        self._losses[item] += deaths
-        if self._losses[item] > RETRIES:
-            return CrashError(
-                f"{self._losses[item]} workers ended while they worked on this; the system may have killed them "
-                "for want of memory"
-            )
-        self.waiting.append(item)
-        return None
 
 
 def work_there(threads: int, work: Callable[[Item, Any], Result], item: Item, needed: Any) -> Result:

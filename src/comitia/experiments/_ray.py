@@ -1,23 +1,22 @@
-"""Work on a cluster of Ray: tasks that Ray does not repeat, because it would do so without end for want of memory."""
+"""Work on a cluster of Ray."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from comitia.experiments._engines import ClusterError, CrashError, Item, Result, Tries, work_there
+from comitia._tries import CrashError, Item
+from comitia.experiments._engines import ClusterError, Result, work_there
 
 try:
     import ray
     from ray.exceptions import RayError, RaySystemError, RayTaskError, RuntimeEnvSetupError
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    from comitia._ray_tasks import RayTasks
 except ImportError as error:
     raise ClusterError(f"a cluster of Ray needs comitia[ray]: {error}") from error
-
-_IN_FLIGHT = 1000
-"""How many items Ray is told of: more than there is room for, so that it can start machines for them."""
 
 _ASK_SECONDS = 300
 
@@ -48,10 +47,10 @@ class RayWorkers:
                     f"token, set RAY_AUTH_MODE=token here as well): {error}"
                 ) from error
         self.slots = max(1, min(int(ray.cluster_resources().get("CPU", 1)), at_most or 10**6))
-        self._at_most = at_most or _IN_FLIGHT
+        self._at_most = at_most
         self._shared: Mapping[str, Any] = {}
         self._sent: dict[str, Any] = {}
-        self._running: dict[Any, Any] = {}
+        self._tasks: RayTasks | None = None
 
     def start(self, shared: Mapping[str, Any]) -> None:
         self._shared, self._sent = shared, {}
@@ -78,35 +77,23 @@ class RayWorkers:
     def outcomes(
         self, work: Callable[[Item, Any], Result], items: Mapping[Item, str]
     ) -> Iterator[tuple[Item, Result | CrashError]]:
-        tries, task = Tries(items), ray.remote(num_cpus=1, max_retries=0)(work_there)
-        sent_work = ray.put(work)
-        while tries.waiting or self._running:
-            while tries.waiting and len(self._running) < self._at_most:
-                item = tries.waiting.popleft()
-                begun = task.remote(self.threads, sent_work, item, self._placed(items[item]))
-                self._running[begun] = item
-            (ended,), _ = ray.wait(list(self._running), num_returns=1)
-            item = self._running.pop(ended)
-            try:
-                result = ray.get(ended)
-            except (RayTaskError, RuntimeEnvSetupError) as error:
-                raise ClusterError(f"work could not be handed to a worker: {error}") from error
-            except RaySystemError as error:
-                raise ClusterError(
-                    "the head of the cluster is lost; what is finished is kept, and the same command goes on from "
-                    f"there when there is one again ({error})."
-                ) from error
-            except RayError:
-                if crash := tries.lost(item):
-                    yield item, crash
-            else:
-                yield item, result
+        self._tasks, sent_work = RayTasks(work_there, self._at_most), ray.put(work)
+        try:
+            yield from self._tasks.outcomes(
+                items, lambda item: (self.threads, sent_work, item, self._placed(items[item]))
+            )
+        except (RayTaskError, RuntimeEnvSetupError) as error:
+            raise ClusterError(f"work could not be handed to a worker: {error}") from error
+        except RaySystemError as error:
+            raise ClusterError(
+                "the head of the cluster is lost; what is finished is kept, and the same command goes on from "
+                f"there when there is one again ({error})."
+            ) from error
 
     def close(self) -> None:
-        for begun in self._running:
-            with contextlib.suppress(Exception):
-                ray.cancel(begun, force=True)
-        self._running, self._shared, self._sent = {}, {}, {}
+        if self._tasks is not None:
+            self._tasks.cancel()
+        self._tasks, self._shared, self._sent = None, {}, {}
         if self._own:
             ray.shutdown()
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from comitia._arrays import check_count, check_form
+from comitia._clusters import on_cluster
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
 from comitia._threads import over_slices
@@ -261,12 +262,23 @@ def boost_trees(
     bins = bin_features(codes, n, settings.max_bins)
     dense = np.zeros((n, labels.n_labels), np.int8)
     dense[np.repeat(np.arange(n), np.diff(labels.starts)), labels.indices] = 1
-    jobs = (
-        delayed(boost)(codes, bins, dense, weight, judged, settings, seed)
-        for seed, weight in zip(seeds, weights, strict=True)
-    )
-    fits = Parallel(n_jobs=local_threads(n_jobs), require="sharedmem", verbose=verbose)(jobs)
+
+    def shared() -> Any:
+        return codes, bins, dense, list(weights), judged, settings, seeds
+
+    fits = on_cluster(_boost_there, shared, range(len(seeds)), n_jobs)
+    if fits is None:
+        jobs = (
+            delayed(boost)(codes, bins, dense, weight, judged, settings, seed)
+            for seed, weight in zip(seeds, weights, strict=True)
+        )
+        fits = Parallel(n_jobs=local_threads(n_jobs), require="sharedmem", verbose=verbose)(jobs)
     return [BoostedTrees(d, labels.n_labels, *fit) for fit in fits]
+
+
+def _boost_there(shared: tuple[Any, ...], at: int) -> Any:
+    codes, bins, dense, weights, judged, settings, seeds = shared
+    return boost(codes, bins, dense, weights[at], judged, settings, seeds[at])
 
 
 def common_rounds(models: Sequence[BoostedTrees]) -> int:

@@ -10,7 +10,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from comitia._jobs import local_threads, on_cluster
+from comitia._clusters import on_cluster
+from comitia._jobs import local_threads
 from comitia.learners._logistic_kernels import Design, Sample
 from comitia.learners._logistic_solver import Objectives, Solutions, gathered, metric_of, minimise
 from comitia.learners._logistic_steps import CONVERGED, begin_masked

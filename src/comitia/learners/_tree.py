@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from comitia._arrays import check_count, check_form
+from comitia._clusters import on_cluster
 from comitia._errors import ComitiaError
-from comitia._jobs import local_threads, on_cluster
+from comitia._jobs import local_threads
 from comitia.learners._tree_codes import FeatureCodes, encode, thresholds
 from comitia.learners._tree_export import export_graphviz, export_text
 from comitia.learners._tree_growth import Limits, SparseLabels, grow
