@@ -1,9 +1,10 @@
-"""Ctrl-C: once is enough, and what must be ended is ended."""
+"""Ctrl-C: once is enough, what must be ended is ended, and the last word is ours."""
 
 from __future__ import annotations
 
 import _thread
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -13,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 _PATIENCE_SECONDS = 5.0
+_SOON_SECONDS = 0.02
 
 
 @contextlib.contextmanager
@@ -20,13 +22,15 @@ def one_interrupt(*, to_the_end: bool = False) -> Iterator[None]:
     """Let the first Ctrl-C within the block raise KeyboardInterrupt and ignore those that follow it closely.
 
     Impatient ones would otherwise hit what ends the work, and leave it half ended.  One that comes five seconds later
-    counts again.  Inside another such block, in other threads than the main one, and where somebody else handles
-    interrupts, nothing is changed.
+    counts again.  Where it would break what others have half done, as in an import, a finaliser or the start of a
+    process, it is raised as soon as that is over.  Inside another such block, in other threads than the main one, and
+    where somebody else handles interrupts, nothing is changed.
 
     Parameters
     ----------
     to_the_end : bool
-        Whether the process ends with the block: then interrupts are still ignored after it, if there was one.
+        Whether the process ends with the block: then one that counts again ends it at once, with the words of
+        `say_when_stopped`, and those that come after the block are ignored.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -34,29 +38,60 @@ def one_interrupt(*, to_the_end: bool = False) -> Iterator[None]:
     ):
         yield
         return
-    interrupts = _Interrupts()
-    signal.signal(signal.SIGINT, interrupts.raised)
+    interrupts = _Interrupts(to_the_end)
     sys.unraisablehook, before = interrupts.swallowed, sys.unraisablehook
+    signal.signal(signal.SIGINT, interrupts.came)
     try:
         yield
     finally:
-        if not (to_the_end and interrupts.last):
+        signal.signal(signal.SIGINT, signal.SIG_IGN if to_the_end else signal.default_int_handler)
+        if not to_the_end:
             sys.unraisablehook = before
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        else:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def say_when_stopped(words: str) -> None:
+    """Set the last words of a command that is interrupted."""
+    global _words
+    _words = words
+
+
+def last_words() -> str:
+    """Return what a command that was interrupted says at its end.
+
+    Examples
+    --------
+    >>> last_words()
+    'Stopped.'
+    """
+    return _words
+
+
+_words = "Stopped."
 
 
 class _Interrupts:
-    """When the last one was, and what follows from it."""
+    """When one was raised last, and what follows from it."""
 
-    def __init__(self) -> None:
-        self.last: float | None = None
+    def __init__(self, to_the_end: bool) -> None:
+        self.to_the_end = to_the_end
+        self.raised: float | None = None
+        self.put_off: float | None = None
 
-    def raised(self, _number: int, _frame: FrameType | None) -> None:
-        if self.last is None or time.monotonic() - self.last > _PATIENCE_SECONDS:
-            self.last = time.monotonic()
-            raise KeyboardInterrupt
+    def came(self, _number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.raised is not None:
+            if now - self.raised <= _PATIENCE_SECONDS:
+                return
+            if self.to_the_end:
+                os.write(2, f"\n{_words}\n".encode(errors="replace"))
+                os._exit(1)
+        if self.put_off is None:
+            self.put_off = now
+        if now - self.put_off <= _PATIENCE_SECONDS and _is_fragile(frame):
+            self._send_again()
+            return
+        self.raised, self.put_off = now, None
+        raise KeyboardInterrupt
 
     def swallowed(self, unraisable: Any) -> None:
         """Send an interrupt again that came where Python could not raise it, as in a finaliser.
@@ -64,10 +99,49 @@ class _Interrupts:
         Objects that an interrupt has left half made complain when they go; nobody is helped by reading it.
         """
         if unraisable.exc_type is KeyboardInterrupt:
-            self.last = None
-            threading.Timer(0.05, _thread.interrupt_main).start()
-        elif self.last is None:
+            self.raised = None
+            self._send_again()
+        elif self.raised is None:
             sys.__unraisablehook__(unraisable)
+
+    def _send_again(self) -> None:
+        def send() -> None:
+            time.sleep(_SOON_SECONDS)
+            if self.raised is None:
+                _thread.interrupt_main()
+
+        # Not by threading: this may be called where its lock is held.
+        _thread.start_new_thread(send, ())
+
+
+_FRAGILE = ("joblib", "multiprocessing", "weakref")
+"""Modules that an interrupt may leave in a state of which somebody complains later."""
+
+
+def _is_fragile(frame: FrameType | None) -> bool:
+    """Whether an interrupt would come in the middle of an import, a finaliser, or what joblib does with processes.
+
+    Where joblib waits for results it is welcome.
+    """
+    if frame is None or (frame.f_code.co_name == "_retrieve" and _module(frame) == "joblib.parallel"):
+        return False
+    inner: FrameType | None = frame
+    while inner is not None and _module(inner).partition(".")[0] in sys.stdlib_module_names:
+        if _module(inner).startswith(_FRAGILE):
+            return True
+        inner = inner.f_back
+    if inner is not None and _module(inner).startswith(_FRAGILE):
+        return True
+    outer: FrameType | None = frame
+    while outer is not None:
+        if outer.f_code.co_name == "__del__" or _module(outer).startswith(("importlib", "_frozen_importlib")):
+            return True
+        outer = outer.f_back
+    return False
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__"))
 
 
 def is_interrupt(error: BaseException | None) -> bool:

@@ -1,11 +1,14 @@
 """Ctrl-C, pressed once or impatiently: a run stops, its workers end, and the last line says how to go on."""
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,7 @@ def test_a_run_that_is_interrupted_stops_without_a_traceback_and_goes_on(tmp_pat
         out, err = run.communicate(timeout=PATIENCE_SECONDS)
     assert run.returncode == 1, err
     assert "Traceback" not in out + err
+    assert "cancelled" not in err, "tasks are, and nobody needs to know"
     assert err.splitlines()[-1] == (
         f"Stopped. What is finished is kept: the same command with --output {folder} goes on."
     )
@@ -67,19 +71,100 @@ def test_interrupts_that_follow_the_first_closely_are_ignored():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_an_interrupt_that_a_finaliser_swallows_is_sent_again():
-    class Swallows:
+def until_interrupted(work) -> None:
+    work()
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def test_an_interrupt_that_python_swallows_is_sent_again():
+    class Referred:
+        pass
+
+    referred = [Referred()]
+    watch = weakref.ref(referred[0], lambda _: signal.raise_signal(signal.SIGINT))
+    with one_interrupt(), pytest.raises(KeyboardInterrupt):
+        until_interrupted(referred.clear)
+    assert watch() is None
+
+
+def test_finalisers_and_imports_come_to_their_end_before_an_interrupt_is_raised(tmp_path, monkeypatch):
+    done = []
+
+    class Finalised:
         def __del__(self):
             signal.raise_signal(signal.SIGINT)
+            time.sleep(0.1)
+            done.append("finalised")
 
-    def work():
-        Swallows()
-        end = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < end:
-            time.sleep(0.01)
+    (tmp_path / "interrupted_module.py").write_text(
+        "import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep(0.1)\nDONE = 'imported'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
 
-    with one_interrupt(), pytest.raises(KeyboardInterrupt):
-        work()
+    def imported():
+        done.append(importlib.import_module("interrupted_module").DONE)
+
+    for work in (Finalised, imported):
+        with one_interrupt(), pytest.raises(KeyboardInterrupt):
+            until_interrupted(work)
+    assert done == ["finalised", "imported"]
+
+
+def said_by(script: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    return done.returncode, done.stderr.split("\n")
+
+
+def test_one_that_comes_long_after_the_first_ends_a_command_at_once_with_its_last_words():
+    script = """
+        import os, signal, time
+        from comitia import _interrupts
+        _interrupts._PATIENCE_SECONDS = 0.1
+        with _interrupts.one_interrupt(to_the_end=True):
+            _interrupts.say_when_stopped("Stopped. Go on.")
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                time.sleep(0.2)
+                signal.raise_signal(signal.SIGINT)
+                print("not reached")
+    """
+    assert said_by(script) == (1, ["", "Stopped. Go on.", ""])
+
+
+def test_one_that_comes_after_the_end_of_a_command_says_nothing():
+    script = """
+        import atexit, signal, threading
+        from comitia._interrupts import one_interrupt
+        threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+        atexit.register(signal.raise_signal, signal.SIGINT)
+        with one_interrupt(to_the_end=True):
+            pass
+        signal.raise_signal(signal.SIGINT)
+    """
+    assert said_by(script) == (0, [""])
+
+
+def test_nobody_complains_of_what_a_runner_that_ended_early_has_left():
+    script = """
+        import os, time
+        from comitia.experiments._engines import Processes
+        engine = Processes(2, 1)
+        engine.start({"": None})
+        outcomes = engine.outcomes(lambda item, _: time.sleep(item), {0: "", 600: "", 601: ""})
+        next(outcomes)
+        os._exit(3)
+    """
+    assert said_by(script) == (3, [""])
 
 
 def test_threads_and_other_handlers_are_left_alone():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from comitia._interrupts import is_interrupt, one_interrupt
+from comitia._interrupts import is_interrupt, last_words, one_interrupt
 
 __all__ = ["main"]
 
@@ -25,7 +25,7 @@ def main() -> None:
             app()
         except (Exception, KeyboardInterrupt) as error:
             if is_interrupt(error):
-                sys.exit("Stopped.")
+                sys.exit(last_words())
             if isinstance(error, ModuleNotFoundError) and error.name in ("typer", "rich"):
                 sys.exit(f'error: the command line needs {error.name}: pip install "comitia[cli]"')
             raise

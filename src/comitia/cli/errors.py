@@ -16,7 +16,7 @@ import typer
 from rich.markup import escape
 
 from comitia import ComitiaError
-from comitia._interrupts import is_interrupt
+from comitia._interrupts import is_interrupt, last_words, say_when_stopped
 from comitia._names import printable
 from comitia.cli.screen import messages
 
@@ -29,13 +29,14 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def wrapped(**arguments: Any) -> None:
+        say_when_stopped("Stopped.")
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 command(**arguments)
         except (Exception, KeyboardInterrupt) as error:
             if is_interrupt(error):
-                messages.print("\nStopped.", highlight=False)
+                messages.print(f"\n{escape(last_words())}", highlight=False, soft_wrap=True)
                 raise typer.Exit(1) from None
             if os.environ.get("COMITIA_DEBUG") or type(error).__module__.startswith(("click", "typer")):
                 raise

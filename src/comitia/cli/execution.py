@@ -24,7 +24,7 @@ from rich.text import Text
 from comitia import ComitiaError
 from comitia._compare import results_of
 from comitia._compiled import is_kept
-from comitia._interrupts import is_interrupt
+from comitia._interrupts import say_when_stopped
 from comitia.cli.errors import misuse
 from comitia.cli.screen import messages, print_json, print_line, results
 from comitia.cli.tables import folded_command, recommendation_texts, tables
@@ -57,8 +57,8 @@ def execute(
 
     ``where`` it is run is told to `comitia.experiments.run_plan`: ``n_jobs``, ``cluster``, ``same_bits``.
     """
-    with _stopped_in_a_sentence(folder):
-        _execute(plan, folder, paper, as_json, details, data=data, cells=cells, data_home=data_home, **where)
+    say_when_stopped(f"Stopped. What is finished is kept: the same command with --output {folder} goes on.")
+    _execute(plan, folder, paper, as_json, details, data=data, cells=cells, data_home=data_home, **where)
 
 
 def on_device(plan: Plan, device: str) -> Plan:
@@ -134,21 +134,6 @@ def show(found: Results, *, details: bool) -> None:
         results.print(Text.assemble((f"{name}: ", "bold"), brief), style="dim", highlight=False)
     if not details:
         results.print("Tables, ranks and tests: --details, or the report.", style="dim", highlight=False)
-
-
-@contextmanager
-def _stopped_in_a_sentence(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except (Exception, KeyboardInterrupt) as error:
-        if not is_interrupt(error):
-            raise
-        messages.print(
-            f"\nStopped. What is finished is kept: the same command with --output {escape(str(folder))} goes on.",
-            highlight=False,
-            soft_wrap=True,
-        )
-        raise typer.Exit(1) from None
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import re
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -186,7 +187,9 @@ class Processes:
         """End the processes if they are still at work; idle ones wait a while for other work, as joblib's do."""
         running, self._running, self._shared = self._running, None, {}
         if running is not None:
-            running.close()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that tasks are cancelled is what was asked for
+                running.close()
 
     def _all(
         self, work: Callable[[Item, Any], Result], items: Mapping[Item, str], left: list[Item], begun: list[Item]
@@ -200,8 +203,7 @@ class Processes:
         limits = parallel_config(backend="loky", n_jobs=self.slots, inner_max_num_threads=self.threads)
         try:
             with limits:
-                for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
-                    tracker.ensure_running()  # started later they would unblock interrupts again
+                _start_trackers()
                 with hidden_from_children():
                     parallel = Parallel(return_as="generator_unordered", pre_dispatch=self.slots, batch_size=1)
                     self._running = parallel(tasks())
@@ -221,6 +223,19 @@ class Processes:
         except TerminatedWorkerError:
             return CrashError("the process that worked on this ended; the system may have killed it for want of memory")
         return result
+
+
+def _start_trackers() -> None:
+    """Start the processes that clean up after this one; started later they would unblock interrupts again.
+
+    Where this one ends early they complain of what they find, after its last word.
+    """
+    sys.warnoptions.append("ignore:resource_tracker")
+    try:
+        for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
+            tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove("ignore:resource_tracker")
 
 
 def _attended(
