@@ -88,7 +88,7 @@ def _ending(case: int, folder: Path, run: Path, rng: random.Random, expected: li
 
 def _command(folder: Path, run: Path, n_jobs: int) -> list[str]:
     asked = ["--labels", "a,b,c", "--ensembles", "emodt,ebr", "-m", "15", "--folds", "5", "--repeats", "3"]
-    main = [sys.executable, "-c", "from comitia.cli import main; main()"]
+    main = [sys.executable, "-c", "from _comitia_start import main; main()"]
     return [*main, "compare", str(folder / "data.csv"), *asked, "-j", str(n_jobs), "-o", str(run)]
 
 
@@ -112,8 +112,8 @@ def _disturbed(folder: Path, run: Path, kind: str, rng: random.Random) -> tuple[
     is_hit &= kind == "kill a worker" or process.returncode != 0
     if kind.startswith("interrupt") and process.returncode:
         last = err.rstrip().splitlines()[-1] if err.strip() else ""
-        if last in ("", "Stopped.", "KeyboardInterrupt") and ", in main\n" not in err and _touched(run) == before:
-            return False, None  # too early to count: Python still imported what it needs, and nothing was begun
+        if last in ("", "Stopped.", "KeyboardInterrupt") and "/comitia/" not in err and _touched(run) == before:
+            return False, None  # too early to count: Python was starting or imported the package; nothing was begun
         if process.returncode != 1 or last != STOPPED.format(run):
             return is_hit, f"{kind}: ended with {process.returncode}, and last said {last!r}"
     if "Traceback" in err:

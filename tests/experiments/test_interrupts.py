@@ -20,7 +20,7 @@ from comitia.experiments import Store
 from tests.attack.runs import processes_of
 
 PATIENCE_SECONDS = 120
-COMMAND = [sys.executable, "-c", "from comitia.cli import main; main()", "compare", "seven-segment", "-m", "40"]
+COMMAND = [sys.executable, "-c", "from _comitia_start import main; main()", "compare", "seven-segment", "-m", "40"]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals to a group of processes")
 
@@ -139,6 +139,22 @@ def test_one_that_comes_long_after_the_first_ends_a_command_at_once_with_its_las
                 print("not reached")
     """
     assert said_by(script) == (1, ["", "Stopped. Go on.", ""])
+
+
+def test_one_that_comes_while_the_command_is_imported_ends_it_without_a_traceback():
+    script = """
+        import signal, sys
+
+        class Interrupting:
+            def find_spec(self, name, *_):
+                if name == "numpy":
+                    signal.raise_signal(signal.SIGINT)
+
+        sys.meta_path.insert(0, Interrupting())
+        from _comitia_start import main
+        main()
+    """
+    assert said_by(script) == (1, ["", "Stopped.", ""])
 
 
 def test_one_that_comes_after_the_end_of_a_command_says_nothing():

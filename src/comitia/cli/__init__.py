@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; the entry point of ``comitia``.
+    """Run the command line: what ``comitia`` does.
 
     Examples
     --------
