@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-ATTACKS = ("models", "decisions", "data", "runs", "names")
+ATTACKS = ("models", "decisions", "data", "runs", "interrupts", "names")
 IN_PROCESS = ("models", "decisions", "data")
 """Those that run compiled code in their own process; the others start commands as a user does."""
 ROOT = Path(__file__).parents[2]

@@ -39,7 +39,7 @@ def prepare(folder: Path) -> None:
         raise RuntimeError(done.stderr)
 
 
-def work(folder: Path, cases: range, seed: int) -> None:
+def work(folder: Path, cases: range, seed: int, signals: tuple[str, ...] = SIGNALS) -> None:
     """Disturb one run for each case."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell started behind its back ignores interrupts
     log = Log(folder)
@@ -48,15 +48,17 @@ def work(folder: Path, cases: range, seed: int) -> None:
         rng = random.Random(f"{seed}/{case}")
         log.begin(case)
         with tempfile.TemporaryDirectory(dir=folder) as place:
-            log.end(case, _ending(case, folder, Path(place) / "run", rng, expected))
+            log.end(case, _ending(case, folder, Path(place) / "run", rng, expected, signals))
 
 
-def _ending(case: int, folder: Path, run: Path, rng: random.Random, expected: list[str]) -> str:
+def _ending(
+    case: int, folder: Path, run: Path, rng: random.Random, expected: list[str], signals: tuple[str, ...]
+) -> str:
     sent: list[str] = []
     hits: list[str] = []
     try:
         while len(hits) < DISTURBED and len(sent) < TRIES:
-            kind = rng.choice(SIGNALS)
+            kind = rng.choice(signals)
             before = _finished(run)
             sent.append(kind)
             is_hit, said = _disturbed(folder, run, kind, rng)
