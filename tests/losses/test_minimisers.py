@@ -110,6 +110,17 @@ def test_shared_beliefs_are_decided_as_if_spelled_out(loss, leaves):
     np.testing.assert_array_equal(loss.risk(shared, chosen), loss.risk(shared.spelled_out(), chosen))
 
 
+@pytest.mark.parametrize(
+    "loss", [*VARIANTS, Hamming(false_negative=(1.0, 2.0, 3.0)), Hamming(false_positive=0.0, ties="relevant")], ids=str
+)
+def test_a_loss_says_whether_it_leaves_out_labels_that_are_impossible(loss):
+    belief = Marginals(np.random.default_rng(0).random((50, 3)) * [1, 1, 0])
+    free = isinstance(loss, Hamming) and (loss.false_positive == 0 or np.ndim(loss.false_negative) > 0)
+    assert loss.keeps_zeros is not (free or isinstance(loss, CustomLoss))
+    if loss.keeps_zeros:
+        assert not loss.minimise(belief)[:, 2].any()
+
+
 def test_the_papers_example_has_different_answers_for_different_losses():
     table = [[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
     belief = LabelSets(table, [[1 / 4, 3 / 16, 3 / 16, 3 / 16, 3 / 16]])

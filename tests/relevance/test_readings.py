@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from comitia.relevance import Independent, LabelSets, Marginals, NonEmpty, Observed, Shared, get_reading
+from comitia.relevance import Independent, LabelSets, Marginals, NonEmpty, Observed, Seen, Shared, get_reading
 from tests.oracle import distribution, labelings
 
 probabilities = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 1e-9, 1 - 1e-9, 1e-300]))
@@ -78,3 +78,37 @@ def test_labelsets_of_the_training_data_are_counted_by_weight():
 def test_what_cannot_be_read_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("power", [0.0, 0.3, 1.0])
+def test_label_sets_taken_as_alike_are_weighed_by_how_often_others_had_them(power):
+    rng = np.random.default_rng(3)
+    table = np.array(labelings(3))[:5]
+    Y = table[rng.permutation([0, 1, 1, 2, 2, 2, 3, 3, 4])]
+    weight = rng.integers(1, 4, len(Y)).astype(float)
+    seen = Observed.of(Y, weight)
+    alike = rng.dirichlet(np.ones(len(seen.table)), len(Y))
+    own = [seen.table.tolist().index(row) for row in Y.tolist()]
+    for observed, taken_away in ((seen, 0 * weight), (seen.leaving_out(Y, weight), weight)):
+        belief = LabelSets(seen.table, alike, 1.0, observed, flat=True)
+        expected = np.empty_like(alike)
+        for i in range(len(Y)):
+            counts = seen.counts.copy()
+            counts[own[i]] -= taken_away[i]
+            expected[i] = alike[i] * np.where(counts > 0, counts**power, 0)
+            expected[i] /= expected[i].sum()
+        np.testing.assert_allclose(Seen(power)(belief).weights.toarray(), expected, rtol=1e-12)
+
+
+def test_label_sets_that_are_weighed_already_are_read_as_they_are():
+    belief = LabelSets([[0, 1], [1, 1]], [[0.5, 0.5]], observed=Observed([[0, 1], [1, 1]], [9, 1]))
+    assert Seen()(belief) is belief
+
+
+def test_what_is_printed_of_a_belief_leaves_the_training_data_out():
+    seen = Observed([[0, 1], [1, 1]], [9, 1]).leaving_out(np.array([[1, 1]]), np.array([0.123]))
+    assert "0.123" not in repr(seen)
+    assert "own" not in repr(seen)
+    for belief in (LabelSets([[0, 1], [1, 1]], [[0.5, 0.5]], observed=seen), Marginals([[0.5, 0.5]], seen)):
+        assert "Observed" not in repr(belief)
+        assert "flat" not in repr(belief)

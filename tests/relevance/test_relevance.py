@@ -36,6 +36,19 @@ def test_votes_keep_the_order_in_which_labelings_were_cast():
     assert order == [[0, 1], [1, 1]]
 
 
+@pytest.mark.parametrize("each", [False, True])
+def test_votes_of_members_of_no_weight_are_passed_over_wherever_they_stand(each):
+    rng = np.random.default_rng(2)
+    cast = rng.integers(0, 2, (9, 20, 2))
+    weights = rng.integers(0, 3, (9, 20) if each else 9).astype(float)
+    ballot = votes(cast, weights)
+    mass = np.broadcast_to(weights if each else weights[:, None], (9, 20))
+    expected = [[mass[(cast[:, i] == row).all(axis=1), i].sum() for row in ballot.table] for i in range(20)]
+    np.testing.assert_array_equal(ballot.weights.toarray(), expected)
+    np.testing.assert_array_equal(np.broadcast_to(ballot.total, 20), mass.sum(axis=0))
+    assert (ballot.weights.data > 0).all()
+
+
 def test_weighted_votes_add_member_weights_and_pass_over_members_of_no_weight():
     ballot = votes([[[0, 1]], [[1, 1]], [[0, 1]], [[0, 0]]], weights=[0.5, 2, 1, 0])
     assert ballot.total == 3.5
