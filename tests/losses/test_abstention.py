@@ -186,7 +186,7 @@ def test_partial_orders_are_the_best_of_all_subsets(penalty):
 def test_what_is_wrong_is_said():
     with pytest.raises(ComitiaError, match="can be left open for"):
         Abstaining(Matthews(), 0.1)
-    with pytest.raises(ComitiaError, match="cost must be finite"):
+    with pytest.raises(ComitiaError, match="cost must be from 0"):
         Abstaining("f1", -1)
     with pytest.raises(ComitiaError, match="penalty must be"):
         Abstaining("f1", 1, "convex")

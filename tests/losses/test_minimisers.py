@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from comitia.losses import LOSSES, CustomLoss, FLoss, Hamming, JaccardLoss, Loss, SubsetZeroOne
+from comitia import ComitiaError
+from comitia.losses import LOSSES, Abstaining, CustomLoss, FLoss, Hamming, JaccardLoss, Loss, SubsetZeroOne
+from comitia.measures import MacroF
 from comitia.relevance import LabelSets, Marginals, NonEmpty, Shared
 from tests.oracle import labelings, risks
 
@@ -214,3 +216,41 @@ def test_jaccard_over_many_labels_is_never_worse_than_its_candidates_and_rarely_
     )
     assert min(gaps) >= -1e-12
     assert np.mean(gaps) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FLoss(beta=1e41), r"beta must be from 1e-40 to 1e40; got 1e\+41"),
+        (lambda: FLoss(beta=1e-200), "beta must be from"),
+        (lambda: FLoss(beta=np.inf), "beta must be from"),
+        (
+            lambda: Hamming(1, 1e308),
+            r"false_negative must be a cost from 0 to 1e\+290, or one for each label; got 1e\+308",
+        ),
+        (lambda: Hamming((1.0, 1e308)), "false_positive must be a cost"),
+        (lambda: Hamming(np.inf), "false_positive must be a cost"),
+        (lambda: Hamming(np.nan), "false_positive must be a cost"),
+        (lambda: Abstaining(Hamming(), 1e300), r"cost must be from 0 to 1e\+290; got 1e\+300"),
+        (lambda: MacroF(beta=1e200), "beta must be from"),
+        (lambda: Hamming(0, (1.0, 0.0)), "both costs are zero"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_costs_and_betas_whose_sums_or_squares_overflow_are_refused(make, message):
+    with pytest.raises(ComitiaError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("loss", [FLoss(beta=1e40), FLoss(beta=1e-40), Hamming(1e289, 1e290)], ids=str)
+@pytest.mark.filterwarnings("error")
+def test_large_costs_and_betas_that_can_be_added_are_minimised_exactly(loss):
+    for belief in (
+        Marginals(np.random.default_rng(1).random((20, 4)) ** 3),
+        LabelSets(np.eye(4), np.full((1, 4), 0.25)),
+    ):
+        for i, chosen in enumerate(loss.minimise(belief).tolist()):
+            expected = risks(loss, belief, i)
+            assert expected[tuple(chosen)] <= min(expected.values()) * (1 + 1e-12)
+    many = np.random.default_rng(2).random((3, 3000))
+    assert np.isfinite(loss.risk(Marginals(many), loss.minimise(Marginals(many)))).all()

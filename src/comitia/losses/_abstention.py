@@ -12,7 +12,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
 from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _spans
-from comitia.losses._base import Loss
+from comitia.losses._base import LARGEST_COST, Loss
 from comitia.losses._counts import check_share
 from comitia.losses._fmeasure import FLoss, _as_small_ratio
 from comitia.losses._hamming import Hamming
@@ -366,8 +366,8 @@ def check_partial(partial: ArrayLike) -> LabelArray:
 
 
 def _check_price(cost: float, penalty: str) -> None:
-    if not (np.isfinite(cost) and cost >= 0):
-        raise ComitiaError(f"cost must be finite and not negative; got {cost}.")
+    if not 0 <= cost <= LARGEST_COST:
+        raise ComitiaError(f"cost must be from 0 to {LARGEST_COST:g}; got {cost}.")
     if penalty not in ("linear", "concave"):
         raise ComitiaError(f"penalty must be 'linear' or 'concave'; got {penalty!r}.")
 

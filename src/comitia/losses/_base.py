@@ -170,6 +170,16 @@ def overlap(y: LabelArray, h: LabelArray) -> tuple[NDArray[np.int64], NDArray[np
     return common, y.sum(axis=1, dtype=np.int64), h.sum(axis=1, dtype=np.int64)
 
 
+LARGEST_COST = 1e290
+"""Costs up to this have finite sums over any number of labels."""
+
+
+def check_beta(value: float) -> None:
+    """Hold the β of an F-measure to what can be computed: powers of it up to the sixth meet powers of K."""
+    if not 1e-40 <= value <= 1e40:
+        raise ComitiaError(f"beta must be from 1e-40 to 1e40; got {value}.")
+
+
 def check_zero_division(value: float) -> None:
     """Hold a loss's ``zero_division`` to what scikit-learn means by it."""
     if not 0 <= value <= 1:

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
 from comitia.losses import _independent, _joint
-from comitia.losses._base import check_zero_division, overlap
+from comitia.losses._base import check_beta, check_zero_division, overlap
 from comitia.losses._overlap import LabelLists, OverlapLoss
 from comitia.relevance import LabelSets
 
@@ -65,8 +64,7 @@ class FLoss(OverlapLoss):
     zero_division: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (1e-150 < self.beta < 1e150):
-            raise ComitiaError(f"beta must be positive, and its square too and finite; got {self.beta}.")
+        check_beta(self.beta)
         check_zero_division(self.zero_division)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:

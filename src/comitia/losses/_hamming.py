@@ -9,7 +9,7 @@ import numpy as np
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
-from comitia.losses._base import Loss
+from comitia.losses._base import LARGEST_COST, Loss
 from comitia.relevance import LabelSets
 
 
@@ -52,19 +52,14 @@ class Hamming(Loss):
     def __post_init__(self) -> None:
         for name in ("false_positive", "false_negative"):
             cost = np.asarray(getattr(self, name), dtype=np.float64)
-            if cost.ndim > 1 or not (np.isfinite(cost).all() and (cost >= 0).all()):
+            if cost.ndim > 1 or not ((cost >= 0) & (cost <= LARGEST_COST)).all():
                 raise ComitiaError(
-                    f"{name} must be a finite cost that is not negative, or one for each label;"
+                    f"{name} must be a cost from 0 to {LARGEST_COST:g}, or one for each label;"
                     f" got {getattr(self, name)!r}."
                 )
             if cost.ndim == 1:
                 object.__setattr__(self, name, tuple(cost.tolist()))
-        both = np.add(
-            *np.broadcast_arrays(np.asarray(self.false_positive, float), np.asarray(self.false_negative, float))
-        )
-        if not np.isfinite(both).all():
-            raise ComitiaError("the two costs of a label must have a finite sum: use smaller ones.")
-        if not (both > 0).all():
+        if not (np.maximum(self.false_positive, self.false_negative) > 0).all():
             raise ComitiaError("a label for which both costs are zero has no threshold: give one of them a cost.")
         if self.ties not in ("irrelevant", "relevant"):
             raise ComitiaError(f"ties must be 'irrelevant' or 'relevant'; got {self.ties!r}.")

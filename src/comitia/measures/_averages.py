@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
 from comitia.losses import FLoss, JaccardLoss
-from comitia.losses._base import check_zero_division
+from comitia.losses._base import check_beta, check_zero_division
 from comitia.losses._counts import CountLoss
 from comitia.measures._base import Measure
 from comitia.measures._cuts import best_cuts
@@ -29,8 +29,7 @@ class _F(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (np.isfinite(self.beta) and self.beta > 0):
-            raise ComitiaError(f"beta must be finite and positive; got {self.beta}.")
+        check_beta(self.beta)
         check_zero_division(self.zero_division)
 
     def _of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:  # noqa: ARG002
