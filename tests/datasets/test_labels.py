@@ -101,6 +101,16 @@ def test_arrays_of_databases_are_lists_of_labels(cells: list[str], expected: lis
     assert load_table(path, labels_in="tags").Y.tolist() == expected
 
 
+@pytest.mark.parametrize(
+    "cell", ["{a,b", "a,b}", "{a,{b}}", "{a:b}", "<a><b", "a><b>", "<a> <b>", "<a<b>>", "[a", "(a)"]
+)
+def test_what_only_looks_like_an_array_is_no_list_of_labels(cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    pandas.DataFrame({"x": range(2), "tags": ["{a}", cell]}).to_csv(path, index=False)
+    with pytest.raises(DataFormatError, match=r"row 2, 'tags': expected a list"):
+        load_table(path, labels_in="tags")
+
+
 def test_the_sign_that_most_cells_hold_is_offered(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,tags\n1,a\n2,a|b\n3,b|a\n")

@@ -113,8 +113,8 @@ class Bench:
             for file in {_file(test) for test in tests}
         }
         if (around := self.functions.around(mutant)) is None:
-            own = set(files(self.tree, package))
-            tests = [test for test in tests if _file(test) in own]
+            own, file = set(files(self.tree, package)), mutant.path.removeprefix("src/") + ":"
+            tests = [test for test in tests if _file(test) in own or any(call.startswith(file) for call in test.calls)]
         else:
             callers = self.functions.callers(mutant.path, around)
             is_compiled = self.functions.is_compiled(mutant.path)
@@ -174,6 +174,7 @@ class Bench:
         code = 70
         try:
             os.setpgid(0, 0)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where this runs in the background
             os.chdir(self.tree)
             file = os.open(self.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(file, 1)

@@ -23,8 +23,8 @@ PACKAGES = {
     "experiments": ["tests/experiments", "tests/test_compare.py"],
     "datasets": ["tests/datasets"],
 }
-"""The tests of a package, beside its own examples: a mutant of what is run when it is imported must pass them to
-survive, one of a function those of all packages that call it."""
+"""The tests of a package, beside its own examples.  To survive, a mutant of a function must pass those of all packages
+that call it, and one of what is run on import those of its package and of who calls something of its file."""
 HOUSE = "tests/test_house.py"
 
 

@@ -16,6 +16,7 @@ probabilities = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 1e-9,
 @settings(deadline=None)
 def test_a_belief_that_is_never_empty_keeps_marginals_that_some_such_belief_has(p):
     belief = NonEmpty()(Marginals(p))
+    assert (belief.n_instances, belief.n_labels) == p.shape
     every = np.array(labelings(5))
     for i in range(4):
         P = distribution(belief, i)
