@@ -215,6 +215,15 @@ def test_a_committee_with_odd_weights_is_refused(name, weight, answer, committee
 
 
 @pytest.mark.filterwarnings("ignore:.*out-of-bag")
+def test_a_model_is_opened_before_its_file_takes_its_name(committee):
+    before, ensemble = committee.read_bytes(), load(committee)
+    ensemble.weights_ = dict.fromkeys(ensemble.weights_, 7.0)
+    with pytest.raises(ModelFileError, match=r"is not saved to .* could not be opened again: .*sum to one"):
+        save(ensemble, committee)
+    assert committee.read_bytes() == before
+
+
+@pytest.mark.filterwarnings("ignore:.*out-of-bag")
 def test_a_committee_of_something_else_is_refused(committee):
     def replace(tree):
         pair = of(tree, "members")["content"][0]["content"]

@@ -107,6 +107,8 @@ def _said(*arguments: str) -> str:
     ended = CliRunner(env={"COLUMNS": "300", "COMITIA_DATA": "", "COMITIA_DEBUG": ""}).invoke(app, list(arguments))
     if ended.exception is not None and not isinstance(ended.exception, SystemExit):
         raise ended.exception
+    if ended.exit_code == 1 and ended.stderr.startswith("error: "):
+        raise ComitiaError(ended.stderr)
     if ended.exit_code:
         raise RuntimeError(f"{arguments[0]} ended with {ended.exit_code}: {ended.stderr[-200:]}")
     return ended.stdout + ended.stderr
