@@ -1,5 +1,6 @@
 """Combine then predict, predict then combine, and what the paper says of them."""
 
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,6 +95,28 @@ def test_an_iterator_of_members_is_enough(loss, aggregation):
     from_iterator = decide(iter(members), loss, aggregation)
     assert from_iterator.dtype == np.int8
     np.testing.assert_array_equal(from_iterator, decide(members, loss, aggregation))
+
+
+@pytest.mark.parametrize("aggregation", ["gmv", "bmv", "ctp", "ptc-mbr"])
+def test_members_are_gone_through_one_at_a_time_and_not_kept(aggregation):
+    seen, held = [], []
+
+    def members():
+        for p in np.random.default_rng(0).random((8, 5, 3)):
+            member = Marginals(p)
+            seen.append(weakref.ref(member))
+            yield member
+            del member
+            held.append(sum(one() is not None for one in seen))
+
+    decide(members(), "f1", aggregation)
+    assert len(held) == 8
+    assert max(held) <= 2
+
+
+def test_the_users_pool_makes_a_difference_where_it_is_used():
+    assert {name for name, aggregation in AGGREGATIONS.items() if aggregation.pools} == {"gmv", "ctp"}
+    assert PredictThenCombine().pools is False
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)

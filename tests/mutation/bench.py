@@ -22,7 +22,7 @@ FAST, ALL = "not slow and not long and not browser", "not long and not browser"
 SECONDS = 30
 """The processor's time that a test may take beyond ten times what it takes without a fault, or as much again where
 loops are compiled; one that takes more has noticed it."""
-FIRST, LIMIT = 8, 300
+FIRST, LIMIT = 8, 120
 """How many seconds of tests are run first, and how many before a mutant is given up as one that survived."""
 
 
