@@ -1,5 +1,6 @@
 """The estimators keep scikit-learn's contract: every check, none skipped; one cannot hold where the loss is another."""
 
+import sklearn
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,7 +15,7 @@ from comitia import (
 )
 
 # Solved to the last digits: some checks compare probabilities of two fits to seven.
-LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-10)
+LOGISTIC = LogisticRegression(solver="newton-cg", tol=1e-10)
 ESTIMATORS = [
     EBRClassifier(),
     ECCClassifier(),
@@ -30,13 +31,25 @@ ESTIMATORS = [
 ]
 
 
+# Before 1.7 two classes are made of three by the first instance, and one of the two fits that are compared is shuffled.
+COMPARES_OTHER_CLASSES = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 7)
+
+
 def expected_to_fail(estimator) -> dict[str, str]:
-    """It wants predictions to be the probabilities cut at one half, which minimises the Hamming loss and no other."""
+    """Return the checks that cannot hold, with the reason."""
+    found = {}
     if isinstance(estimator, CommitteeClassifier):
         # Their data are copies of four instances, each of which is in nearly every sample.
         reason = "A committee needs instances that some of its members have not seen."
-        return dict.fromkeys(["check_sample_weights_not_overwritten", "check_sample_weights_shape"], reason)
-    return {} if estimator.loss == "hamming" else {"check_classifier_multioutput": expected_to_fail.__doc__}
+        found |= dict.fromkeys(["check_sample_weights_not_overwritten", "check_sample_weights_shape"], reason)
+    elif estimator.loss != "hamming":
+        found["check_classifier_multioutput"] = (
+            "It wants probabilities cut at one half, best for the Hamming loss alone."
+        )
+    if COMPARES_OTHER_CLASSES:
+        checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+        found |= dict.fromkeys(checks, "Before 1.7 it compares fits on different classes.")
+    return found
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail)
