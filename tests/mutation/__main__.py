@@ -10,8 +10,9 @@ a loop, without which it is only slower.  Each mutant stands in a copy of the tr
 First the fast tests of a package run once, and what each of them calls is noted.  A mutant then meets the tests that
 call the function it stands in, the quick ones first, until one fails; that one must pass without the fault.  A compiled
 loop is compiled again, and so is what calls it.  Tests that reach a function in another process only are not known to
-call it, so that the count of noticed mutants can be too low by them, not too high; `--again --slow` runs all tests
-of the package, slow ones too, on those that survived.  A log that is there already is continued.
+call it, those that start clusters are left out, and tests that would take more than two minutes together are cut off
+there: the count of noticed mutants can be too low by them, not too high.  `--again` tests those that survived once
+more, with `--slow` by all tests of the package, slow ones too.  A log that is there already is continued.
 """
 
 from __future__ import annotations
