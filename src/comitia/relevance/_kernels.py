@@ -60,6 +60,18 @@ def count_votes(words, weights, start, stop):
 
 
 @njit(cache=True, nogil=True)
+def put_rows(indptr, indices, data, scale, place, start, columns, out):
+    """Put the entries of each row i of a CSR matrix, times ``scale[i]``, at ``start[i]``, and move that past them."""
+    for i in range(len(indptr) - 1):
+        at = start[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            columns[at] = place[indices[e]]
+            out[at] = data[e] * scale[i]
+            at += 1
+        start[i] = at
+
+
+@njit(cache=True, nogil=True)
 def merge_repeats(indptr, columns, data, width):
     """Add the repeated columns of each row of a CSR matrix; each keeps the place of its first occurrence."""
     out_indptr = np.zeros_like(indptr)

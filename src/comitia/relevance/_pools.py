@@ -18,6 +18,7 @@ from comitia._labels import FloatArray, distinct_rows
 from comitia._names import unknown
 from comitia.relevance._ballots import check_member_weights
 from comitia.relevance._base import Members, Relevance, Shared
+from comitia.relevance._kernels import put_rows
 from comitia.relevance._labelsets import LabelSets, merge_rows
 from comitia.relevance._marginals import Marginals
 
@@ -209,12 +210,11 @@ class Mixture(Pool):
         data = np.empty(indptr[-1])
         # Row i holds the entries of the first member, then the second's: the order in which labelings occur.
         start = indptr[:-1].copy()
-        for m, (part, mass) in enumerate(zip(parts, masses, strict=True)):
-            within = np.arange(part.weights.nnz) - np.repeat(part.weights.indptr[:-1], lengths[:, m])
-            at = np.repeat(start, lengths[:, m]) + within
-            columns[at] = places[m][part.weights.indices]
-            data[at] = part.weights.data * np.repeat(np.broadcast_to(mass / part.total, n), lengths[:, m])
-            start += lengths[:, m]
+        for part, mass, place in zip(parts, masses, places, strict=True):
+            held = part.weights
+            scale = np.array(np.broadcast_to(mass / part.total, n))  # writable: compiled once for all
+            put_rows(held.indptr.astype(np.int64), held.indices.astype(np.int32, copy=False), held.data, scale, place,
+                     start, columns, data)  # fmt: skip
         merged = merge_rows(indptr, columns, data, len(table))
         merged.eliminate_zeros()
         total = np.sum(masses, axis=0)

@@ -139,11 +139,14 @@ def by_count(weights: csr_array, observed: Observed, power: float) -> csr_array:
     array([[0.75, 0.25]])
     """
     row = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
-    counts = observed.counts[weights.indices]
+    factor = np.where(observed.counts > 0, observed.counts**power, 0.0)[weights.indices]
     if observed.own is not None and observed.own_weight is not None:
-        counts = counts - np.where(weights.indices == observed.own[row], observed.own_weight[row], 0.0)
-    # Differences of sums of weights may be off by a rounding error where nothing is left.
-    data = weights.data * np.where(counts > 1e-9 * observed.counts[weights.indices], np.abs(counts) ** power, 0.0)
+        mine = np.flatnonzero(weights.indices == observed.own[row])
+        count = observed.counts[weights.indices[mine]]
+        left = count - observed.own_weight[row[mine]]
+        # Differences of sums of weights may be off by a rounding error where nothing is left.
+        factor[mine] = np.where(left > 1e-9 * count, np.abs(left) ** power, 0.0)
+    data = weights.data * factor
     sums = np.bincount(row, data, weights.shape[0])
     return csr_array((data / sums[row], weights.indices, weights.indptr), shape=weights.shape)
 
