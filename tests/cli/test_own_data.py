@@ -279,6 +279,10 @@ def test_a_comparison_of_such_a_table_names_all_of_it_in_the_command_to_train(he
     plan = (here / "run" / "plan.toml").read_text()
     assert 'labels_in = "tags"' in plan
     assert 'text = ["title"]' in plan
+    again = comitia("report", "run", "--json")
+    assert [one["python"] for one in again.json["recommendations"]] == [
+        one["python"] for one in ended.json["recommendations"]
+    ]
     text = json.dumps(ended.json["recommendations"])
     for part in ("--labels-in tags", "--text title", "--ignore id"):
         assert part in text

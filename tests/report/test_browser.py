@@ -283,6 +283,28 @@ def test_on_a_narrow_screen_nothing_sticks_out(opened, width):
     opened.set_viewport_size({"width": 1280, "height": 900})
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_picture_cuts_off_no_name_and_its_lanes_begin_at_one_place(opened, width):
+    opened.set_viewport_size({"width": width, "height": 900})
+    for panel in opened.query_selector_all("#picture .panel"):
+        edges = "all => all.map(one => one.getBoundingClientRect().left)"
+        assert len(set(panel.eval_on_selector_all(".track", edges))) == 1
+        too_wide = "all => all.map(one => one.scrollWidth - one.clientWidth)"
+        assert max(panel.eval_on_selector_all(".who", too_wide)) <= 0
+    opened.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_a_command_is_not_broken_within_an_option(browser, run, tmp_path):
+    (tmp_path / "report.html").write_text(replace(run, source=("songs.csv", "--labels-in", "tags")).html())
+    tab = browser.new_page(viewport={"width": 390, "height": 900})
+    tab.goto((tmp_path / "report.html").as_uri())
+    lines = "all => all.map(one => [one.innerText, one.getBoundingClientRect().height])"
+    words = tab.eval_on_selector_all(".card pre .word", lines)
+    assert "--labels-in" in dict(words)
+    assert len({height for _, height in words}) == 1
+    tab.close()
+
+
 def test_one_dataset_uses_the_width_of_the_page(browser, run, tmp_path):
     alone = replace(run, rows=run.rows[run.rows.dataset == "weather"], digits=None)
     (tmp_path / "report.html").write_text(alone.html())

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 from comitia._errors import ComitiaError
+from comitia.experiments._details import BINS
+from comitia.losses import Abstaining
+from comitia.relevance import Marginals
+from comitia.report._beneath import coverage
 from comitia.report.figures import reliability, reliability_diagram
 
 
@@ -49,3 +53,19 @@ def test_what_is_no_probability_is_refused():
             reliability(truth, given)
     with pytest.raises(ComitiaError, match="names"):
         reliability(Y, p, ["a"])
+
+
+def test_the_risk_coverage_curve_is_what_is_wrong_among_the_answers_that_are_given_at_each_cost():
+    p, Y = drawn(500)
+    p = p**2  # surer of what does not hold
+    place = np.minimum((p * BINS).astype(int), BINS - 1)
+    counts = [np.bincount(place.ravel(), weights, BINS) for weights in (None, p.ravel(), Y.ravel())]
+    curve = coverage(np.array(counts, dtype=float))
+    assert len(curve) == BINS // 2
+    for k, (kept, wrong) in enumerate(curve, start=1):
+        # Answers as doubtful as one bin more are left open: what is wrong with less than k bins' probability is said.
+        answer = Abstaining("hamming", cost=min(k / BINS, 0.5)).minimise(Marginals(p))
+        given = answer >= 0
+        assert kept == pytest.approx(given.mean())
+        assert wrong == pytest.approx((answer != Y)[given].mean())
+    assert curve[-1] == pytest.approx((1.0, ((p > 0.5) != Y).mean()))

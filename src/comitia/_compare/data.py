@@ -186,12 +186,13 @@ def source_expression(source: DataSource) -> str:
         read = f"datasets.{EXAMPLES[source.name].__name__}()"
     else:
         given = {key: value for key, value in ways.items() if value is not None}
-        read = f"datasets.load_dataset({_arguments({'': source.path or source.name, **given})})"
+        read = f"datasets.load_dataset({_arguments({'': source.location or source.name, **given})})"
     return f"{read}.with_columns({_arguments(columns)})" if columns else read
 
 
 def _arguments(given: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value!r}" if key else repr(value) for key, value in given.items())
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+    return ", ".join(f"{key}={value!r}" if key else repr(value) for key, value in plain.items())
 
 
 def options_of(settings: Mapping[str, Any]) -> Iterator[str]:

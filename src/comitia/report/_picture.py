@@ -54,15 +54,17 @@ def _panel(results: Results, blocks: Sequence[Block]) -> dict[str, Any]:
     axis = Axis(low - 0.04 * (high - low), high + 0.04 * (high - low))
     best = np.nanmax if measure.higher_is_better else np.nanmin
     leading = float(best(np.concatenate([means for _, means, _ in values])))
+    groups = [
+        {"ensemble": title(block.ensemble), "lanes": _lanes(block, means, errors, axis, leading)}
+        for block, means, errors in values
+    ]
     return {
         "measure": measure,
         "baseline": None
         if baseline is None
         else {"title": baseline[0], "value": number(baseline[1]), "at": axis.at(baseline[1]), "far": far},
-        "groups": [
-            {"ensemble": title(block.ensemble), "lanes": _lanes(block, means, errors, axis, leading)}
-            for block, means, errors in values
-        ],
+        "groups": groups,
+        "longest": max((len(lane["title"]) for group in groups for lane in group["lanes"]), default=0),
         "low": number(low),
         "high": number(high),
     }

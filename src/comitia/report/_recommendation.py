@@ -179,7 +179,8 @@ class Recommendation:
     @property
     def abbreviations(self) -> dict[str, str]:
         """What the abbreviations in it mean."""
-        return explained([self.ensemble, *(one.ensemble for one in self.rivals), self.aggregation])
+        method = method_name(self.aggregation, self.pool)
+        return explained([self.ensemble, *(one.ensemble for one in self.rivals), method])
 
     @property
     def loss(self) -> str:

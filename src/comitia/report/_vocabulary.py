@@ -90,6 +90,10 @@ _EXPLAINED = {
     "ptc-mbr": "predict then combine, minimum Bayes risk: the set that is best for the loss over the members' votes",
     "oob": "the way of deciding that did best out of bag: on instances that members had not seen",
     "own": "what the classifier predicts by itself",
+    "median": "of the members' probabilities the middle one, in place of the mean",
+    "trimmed_mean": "the mean of the members' probabilities without the largest and the smallest",
+    "log_odds": "the mean of the members' log-odds, in which those that are sure count for more",
+    "seen": "only sets of labels that were seen in training are taken for possible, frequent ones for more so",
 }
 
 
@@ -116,11 +120,13 @@ def explained(names: Iterable[str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> explained(["own", "mine", "own"])
-    {'own predictions': 'what the classifier predicts by itself'}
+    >>> explained(["own", "mine", "own · median"])  # doctest: +NORMALIZE_WHITESPACE
+    {'own predictions': 'what the classifier predicts by itself',
+     'median': "of the members' probabilities the middle one, in place of the mean"}
     """
-    found = dict.fromkeys(name.partition(BETWEEN)[0] for name in names)
-    return {title(name): _EXPLAINED[name] for name in found if name in _EXPLAINED}
+    parts = dict.fromkeys(part for name in names for part in name.split(BETWEEN))
+    words = {part: part.partition(" ")[0] if part.startswith("seen ") else part for part in parts}
+    return {title(part): _EXPLAINED[word] for part, word in words.items() if word in _EXPLAINED}
 
 
 def named(name: str, known: Iterable[str]) -> str:
