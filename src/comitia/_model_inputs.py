@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from comitia._errors import ComitiaError
+from comitia._names import printable
 
 
 def model_inputs(
@@ -59,6 +60,10 @@ def _numbers(frame: Any, name: str) -> Any:
     text = [column for column in frame.columns if not pd.api.types.is_numeric_dtype(frame[column])]
     # What begins with a zero was read as a text, and may be a number all the same.
     read = frame[text].astype(str).apply(pd.to_numeric, errors="coerce")
-    for column in [one for one in text if (read[one].isna() & frame[one].notna()).any()]:
-        raise ComitiaError(f"{name}: column {column!r} holds text, and the model has learned from numbers there")
+    for column in text:
+        wrong = np.flatnonzero(read[column].isna() & frame[column].notna())
+        if len(wrong):
+            where = f"{frame.attrs.get('source', name)}, column {column!r}, row {wrong[0] + 1}"
+            found = printable(str(frame[column].iloc[wrong[0]])[:40])
+            raise ComitiaError(f"{where}: expected a number, as the model has learned from, found {found!r}.")
     return frame.assign(**{column: read[column] for column in text}).to_numpy(dtype=float)

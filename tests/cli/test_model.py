@@ -78,9 +78,11 @@ def test_numbers_that_begin_with_a_zero_are_numbers_where_the_model_knows_them(t
 
 
 def test_text_where_the_model_knows_numbers_is_refused(trained, features, tmp_path):
-    ended = comitia("predict", trained, write(tmp_path / "new.csv", features.assign(x2="?!")), "-o", tmp_path / "o.csv")
+    ended = comitia(
+        "predict", trained, write(tmp_path / "new.csv", features.assign(x2=[0.5, "?!"] * 75)), "-o", tmp_path / "o.csv"
+    )
     assert ended.code == 1
-    assert "column 'x2' holds text, and the model has learned from numbers there" in ended.said
+    assert "new.csv, column 'x2', row 2: expected a number, as the model has learned from, found '?!'." in ended.said
 
 
 @pytest.mark.parametrize("kind", OF_MEMBERS)

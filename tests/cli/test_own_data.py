@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,77 @@ def test_a_table_of_everything_is_trained_and_new_rows_are_predicted(encode, her
     assert found.columns.tolist() == ["id", "uuid", "labels"]
     assert found["id"].tolist() == ["1", "2"]
     assert found["labels"][0] == "loud"
+
+
+def as_excel(frame: pd.DataFrame, path: Path) -> None:
+    dates = pd.to_datetime(frame["released"], format="%d.%m.%Y")
+    frame.assign(released=dates, price=range(len(frame))).to_excel(path, index=False)
+
+
+def as_german_csv(frame: pd.DataFrame, path: Path) -> None:
+    commas = frame.assign(
+        tempo=[None if pd.isna(one) else f"{one},5" for one in frame["tempo"]],
+        price=[f"1.{i:03},50 €" for i in range(len(frame))],
+    )
+    path.write_bytes(csv_of(commas.replace("rock", "Schläger"), sep=";", lineterminator="\r\n").encode("cp1252"))
+
+
+def as_lists(frame: pd.DataFrame) -> pd.DataFrame:
+    """As a program writes them: numbers, dates and lists are what they are."""
+    dates = pd.to_datetime(frame["released"], format="%d.%m.%Y")
+    numbers = {"tempo": pd.to_numeric(frame["tempo"]), "price": range(len(frame))}
+    listed = {} if "tags" not in frame else {"tags": [one.split(";") if one else [] for one in frame["tags"]]}
+    return frame.assign(released=dates, **numbers, **listed)
+
+
+WRITERS = {
+    "songs.xlsx": (as_excel, ("--separator", ";")),
+    "songs.csv": (as_german_csv, ("--separator", ";", "--numbers", "1.234,5")),
+    "songs.tsv": (
+        lambda frame, path: frame.to_csv(path, sep="\t", index=False, encoding="utf-16"),
+        ("--separator", ";", "--numbers", "1,234.5"),
+    ),
+    "songs.parquet": (lambda frame, path: as_lists(frame).to_parquet(path), ()),
+    "songs.jsonl": (
+        lambda frame, path: as_lists(frame).to_json(path, orient="records", lines=True, date_format="iso"),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_every_program_writes_is_learnt_from_and_new_rows_with_unseen_values_are_predicted(name, here):
+    write, options = WRITERS[name]
+    write(songs(), here / name)
+    columns = ("--text", "title", "--ignore", "i*")
+    ended = comitia("train", name, "--labels-in", "tags", *options, *columns, *FEW, "-o", "m.skops")
+    assert ended.code == 0, ended.said
+    assert "columns: numbers 2; categories 1: genre, 2 values; dates 1; text 1: title," in ended.said
+    assert "left out 1: uuid, every row differs" in ended.said
+    new = songs()[:3].assign(
+        genre=["polka", None, "rock"],
+        title=["thunder and nothing else", None, "rain"],
+        released=["31.12.2031", None, "01.01.1999"],
+        uuid=["new", None, "other"],
+    )
+    write(new.drop(columns=["tags", "id"]), here / f"new-{name}")
+    ended = comitia("predict", "m.skops", f"new-{name}", "--labels-in-one-column", "-o", "out.csv")
+    assert ended.code == 0, ended.said
+    found = pd.read_csv(here / "out.csv", keep_default_na=False)["labels"].tolist()
+    assert len(found) == 3
+    assert ("loud" in found[0], "loud" in found[2]) == (True, False)
+
+
+def test_features_categories_and_columns_to_leave_out_are_named(here):
+    frame = songs().assign(code=np.arange(N) % 7, other=np.arange(N) % 5, more="?")
+    (here / "songs.csv").write_text(csv_of(frame))
+    how = ("--labels-in", "tags", "--separator", ";", *FEW, "-o", "m.skops")
+    ended = comitia(
+        "train", "songs.csv", *how, "--features", "tempo,code,genre", "--categories", "code", "--ignore", "g*"
+    )
+    assert ended.code == 0, ended.said
+    assert "columns: numbers 1; categories 1: code, 7 values" in ended.said
+    assert Model.open(here / "m.skops").features == ("tempo", "code")
 
 
 @pytest.mark.parametrize("cell", ["json", "lists"])

@@ -65,6 +65,34 @@ def test_a_frame_of_everything_is_fitted_saved_opened_and_predicts_unseen_values
     assert opened.predict(NEW).shape == (2, 2)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: comitia.EBRClassifier(n_estimators=2, random_state=0, verbose=1),
+        lambda: comitia.MultilabelBaggingClassifier(GaussianNB(), 2, random_state=0),
+        lambda: comitia.MultilabelVotingClassifier([("a", comitia.EMODTClassifier(2))]),
+        lambda: comitia.CommitteeClassifier([("a", comitia.EMODTClassifier(9))], random_state=0),
+    ],
+    ids=["ebr", "bagging", "voting", "committee"],
+)
+def test_an_ensemble_says_what_columns_were_taken_for(make, capsys):
+    ensemble = make().fit(songs(), labels())
+    assert ensemble.columns_ == (
+        "numbers 1; categories 1: genre, 2 values; dates 1; left out 2: uuid, every row differs; title, text"
+    )
+    assert (f"columns: {ensemble.columns_}" in capsys.readouterr().out) == bool(getattr(ensemble, "verbose", 0))
+    with pytest.raises(AttributeError, match="not fitted on a frame"):
+        make().fit(songs()[["tempo"]].fillna(0.0).to_numpy(), labels()).columns_  # noqa: B018
+
+
+def test_an_error_about_a_column_of_a_frame_says_where_its_options_go():
+    X = songs().assign(tempo=["unknown"] + [str(i) for i in range(len(songs()) - 1)])
+    with pytest.raises(ComitiaError, match=r"missing_values=\['unknown'\] .* Such parameters stand in X\.attrs"):
+        comitia.EBRClassifier(n_estimators=1).fit(X, labels())
+    X.attrs["columns"] = {"missing_values": ["unknown"]}
+    assert comitia.EBRClassifier(n_estimators=1).fit(X, labels())._encoder.kinds_["tempo"] == "number"
+
+
 @pytest.mark.parametrize("kind", [kind for kind in ENSEMBLES if kind != "committee"])
 def test_text_columns_that_a_frame_names_are_words_of_the_model(kind, tmp_path):
     X = songs().copy()

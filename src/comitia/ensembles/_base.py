@@ -15,6 +15,7 @@ from comitia._errors import ComitiaError
 from comitia._jobs import limited_to
 from comitia._labels import FloatArray, IntArray, LabelArray, LabelRows, listed
 from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
+from comitia.columns import TableEncoder
 from comitia.ensembles._asking import Asking, Part, joined
 from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, SparseOutput, TargetLike
 from comitia.ensembles._size import Size as Size
@@ -263,6 +264,15 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         loss = _instance_wise(self.loss)
         check_kind(self.calibration)
         self._decision(loss, *self._named_way(loss), None)
+
+    @property
+    def columns_(self) -> str:
+        """What each column of a frame was taken for, in a line; there is none after a fit on an array."""
+        known = [self, *getattr(self.members_, "ensembles", ())]
+        encoders = [one for one in (getattr(one, "_encoder", None) for one in known) if isinstance(one, TableEncoder)]
+        if not encoders:
+            raise AttributeError(f"this {type(self).__name__} was not fitted on a frame with columns to tell apart.")
+        return encoders[0].describe()
 
     reads_frames: ClassVar[bool] = True
     """Whether it takes frames as they are, and makes numbers of columns that are none."""

@@ -201,6 +201,8 @@ class BootstrapEnsemble(JudgedEnsemble):
             missing: Literal["keep", "impute"] = "keep" if self._takes_missing() else "impute"
             self._encoder = TableEncoder(self._nominal, missing=missing, **options)
             found = encoded(self._encoder, X)
+            if self.verbose:
+                print(f"columns: {self._encoder.describe()}")
         else:
             assert isinstance(self._encoder, TableEncoder)
             found = self._encoder.transform(X)

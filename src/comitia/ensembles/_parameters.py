@@ -90,6 +90,8 @@ _VERBOSE = """\
 _FITTED = """\
     label_names_ : array of K names
         The columns of y where it was a frame, otherwise y0, y1, ...
+    columns_ : str
+        What each column was taken for, where X was a frame.
     members_ : the fitted members
     observed_ : Observed
         The labelsets of the training data, and how often each occurred.

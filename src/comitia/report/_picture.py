@@ -54,7 +54,7 @@ def _panel(results: Results, blocks: Sequence[Block]) -> dict[str, Any]:
     axis = Axis(low - 0.04 * (high - low), high + 0.04 * (high - low))
     best = np.nanmax if measure.higher_is_better else np.nanmin
     leading = float(best(np.concatenate([means for _, means, _ in values])))
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"ensemble": title(block.ensemble), "lanes": _lanes(block, means, errors, axis, leading)}
         for block, means, errors in values
     ]
