@@ -135,6 +135,14 @@ def test_what_every_program_writes_is_learnt_from_and_new_rows_with_unseen_value
     assert ("loud" in found[0], "loud" in found[2]) == (True, False)
 
 
+def test_a_column_that_counts_the_rows_is_noted_with_the_option_that_leaves_it_out(here):
+    (here / "songs.csv").write_text(csv_of(songs()[["id", "tempo"]].assign(y=np.arange(N) % 2)))
+    note = "note: 'id' counts the rows, and is learnt from as any number: --ignore id leaves it out."
+    how = ("songs.csv", "-l", "y", *FEW, "--force", "-o", "m.skops")
+    assert note in comitia("train", *how).said
+    assert "counts the rows" not in comitia("train", *how, "--ignore", "id").said
+
+
 def test_features_categories_and_columns_to_leave_out_are_named(here):
     frame = songs().assign(code=np.arange(N) % 7, other=np.arange(N) % 5, more="?")
     (here / "songs.csv").write_text(csv_of(frame))

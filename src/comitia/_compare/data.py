@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray, are_names, cell_text, check_labels, label_matrix, labels_in_words
-from comitia._names import unknown
+from comitia._names import printable, unknown
 from comitia.columns import TableEncoder
 from comitia.datasets import Dataset, label_notes, list_datasets, load_features
 from comitia.datasets._arff import stem
@@ -148,7 +148,24 @@ def introduction(dataset: Dataset) -> list[tuple[str, str]]:
     if hasattr(dataset.X, "columns"):
         encoder = TableEncoder("ordinal", **dataset.X.attrs.get("columns", {})).fit(dataset.X)
         said.append(("columns", encoder.describe()))
+    for name in _counting(dataset):
+        note = (
+            f"{printable(name)!r} counts the rows, and is learnt from as any number: ignore=[{name!r}] leaves it out."
+        )
+        said.append(("note", note))
     return said + [("note", note) for note in dataset.notes]
+
+
+def _counting(dataset: Dataset, few: int = 20) -> Iterator[str]:
+    """Give the features that are 0, 1, 2, ... or 1, 2, 3, ... down the rows, of which there must be more than a few."""
+    if dataset.n_instances <= few or issparse(dataset.X):
+        return
+    rows = np.arange(dataset.n_instances)
+    for place, name in enumerate(dataset.feature_names):
+        values = dataset.X[name] if hasattr(dataset.X, "columns") else dataset.X[:, place]
+        numbers = np.asarray(values) if getattr(values.dtype, "kind", "") in "iuf" else None
+        if numbers is not None and numbers[0] in (0, 1) and (numbers == rows + numbers[0]).all():
+            yield name
 
 
 def source_arguments(source: DataSource) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from rich.table import Table
 from comitia import ComitiaError
 from comitia._compare import Labelled, dataset_names, introduction, named_source
 from comitia._names import unknown
-from comitia.cli.errors import misuse
+from comitia.cli.errors import as_options, misuse
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
 from comitia.datasets import CatalogueEntry, DataFormatError, Dataset, fetch_dataset, list_datasets, load_features
@@ -76,7 +76,7 @@ def introduce(dataset: Dataset) -> None:
     """Say what the columns of a frame are taken for, and what a user should know of the data, before a fit."""
     for kind, text in introduction(dataset):
         style = "yellow" if kind == "note" else "dim"
-        messages.print(f"[{style}]{kind}:[/] {escape(text)}", highlight=False, soft_wrap=True)
+        messages.print(f"[{style}]{kind}:[/] {escape(as_options(text))}", highlight=False, soft_wrap=True)
 
 
 def datasets(
