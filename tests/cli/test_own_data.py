@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from comitia import EBRClassifier, EMODTClassifier, MultilabelVotingClassifier, save
 from comitia.cli.options import names
+from comitia.datasets import load_dataset
 from comitia.model_file import Model
 from tests.cli.conftest import comitia
 
@@ -306,6 +308,16 @@ def test_lines_of_json_may_lack_keys_and_columns_that_were_left_out_are_not_aske
     assert (ended.code, "lacks 1 of the 3 columns that the model needs: tempo" in ended.said) == (1, True)
     (here / "one.jsonl").write_text('{"uuid": "0"}\n')
     assert "lacks 3 of the 3 columns" in comitia("predict", "m.skops", "one.jsonl", "-o", "out4.csv").said
+
+
+def test_a_vote_that_was_saved_in_python_predicts_on_the_command_line(trained, here):
+    data = load_dataset("songs.csv", ["calm", "jazz"]).with_columns(ignore=["id"])
+    vote = MultilabelVotingClassifier([("trees", EMODTClassifier(3)), ("labels", EBRClassifier(n_estimators=2))])
+    save(vote.fit(data.X, pd.DataFrame(data.Y, columns=data.label_names)), "vote.skops")
+    (here / "new.csv").write_text("genre,tempo\npolka,\n,100\n")
+    ended = comitia("predict", "vote.skops", "new.csv", "-o", "out.csv", "--json")
+    assert ended.code == 0, ended.said
+    assert (ended.json["ensemble"], ended.json["instances"]) == ("voting", 2)
 
 
 def test_what_cannot_be_scored_is_told_before_anything_is_written(trained, here):

@@ -69,6 +69,7 @@ from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN
 from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, WAYS
 from comitia.experiments._score import loss_of
+from comitia.experiments._settings import KINDS
 from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 from comitia.report._plain import how_good
@@ -373,7 +374,7 @@ def _check_output(output: Path, endings: tuple[str, ...], inputs: list[Path], fo
 
 def _described(model: Model) -> dict[str, Any]:
     return {
-        "ensemble": next(kind for kind, made in comitia.ENSEMBLES.items() if type(model.ensemble) is made),
+        "ensemble": next((kind for kind, made in KINDS.items() if type(model.ensemble) is made), ""),
         "members": len(model.ensemble.members_),
         "loss": model.ensemble.loss,
         "features": len(model.features),
