@@ -55,7 +55,8 @@ def recipe(heading, starts_with):
 
 def run(folder, command, **environment):
     root = Path(__file__).parents[2]
-    environment |= {"PYTHONPATH": os.pathsep.join([str(root / "src"), str(folder)])}
+    paths = [str(root / "src"), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment |= {"PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
         command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=180, check=False
     )
@@ -92,20 +93,38 @@ def test_the_recipe_for_one_allocation_runs_where_srun_is_nothing(folder):
     assert Store.read(place / "results").rows() == rows
 
 
+needs_ray = pytest.mark.skipif(not Path(sys.executable).with_name("ray").is_file(), reason="needs the command ray")
+
+
 @pytest.mark.long
-@pytest.mark.skipif(not Path(sys.executable).with_name("ray").is_file(), reason="needs the command ray")
+@needs_ray
 def test_the_recipe_for_ray_runs_where_the_head_is_the_only_machine(folder):
-    place, rows = folder
-    start, _, run_there, *_ = (line.partition("#")[0].split() for line in recipe("Ray", "ray start").splitlines())
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    runs_on_a_head_of_ray(*folder, line=2)
+
+
+@pytest.mark.long
+@needs_ray
+def test_the_recipe_for_ray_runs_from_elsewhere(folder):
+    pytest.importorskip("grpc", reason="needs comitia[ray], which has Ray's client")
+    runs_on_a_head_of_ray(*folder, line=3)
+
+
+def runs_on_a_head_of_ray(place, rows, line):
+    """Start a head as the recipe says, and run a plan by one of the recipe's lines."""
+    start, *others = (line.partition("#")[0].split() for line in recipe("Ray", "ray start").splitlines())
+    port, client = free_port(), free_port()
     # In the foreground, so that it ends with us: "ray stop" would end every cluster of this machine.
     head = [str(Path(sys.executable).with_name("ray")), *start[1:], "--block", "--port", port, "--num-cpus", "2"]
     options = ["--include-dashboard", "false", "--object-store-memory", str(10**8), "--disable-usage-stats"]
     # In a folder of its own, with a short name: otherwise all of Ray on this machine would take it for the current one.
     own = tempfile.mkdtemp(prefix="ray")
     options += ["--temp-dir", own]
+    command = [sys.executable, "-m", *others[line - 1]]
+    command[command.index("table2")] = "plan.toml"
+    environment = {"RAY_ADDRESS": f"127.0.0.1:{port}"}
+    if command[-1].startswith("ray://"):
+        command[-1], environment = f"ray://127.0.0.1:{client}", {}
+        options += ["--ray-client-server-port", client]
     # Where a token is there, Ray asks for it; who joins is to say so.
     token = {"RAY_AUTH_MODE": "token"}
     streams = {"stdout": (place / "head.txt").open("w"), "stderr": subprocess.STDOUT}
@@ -114,11 +133,15 @@ def test_the_recipe_for_ray_runs_where_the_head_is_the_only_machine(folder):
             while "Ray runtime started" not in (place / "head.txt").read_text():
                 assert ray.poll() is None, (place / "head.txt").read_text()
                 time.sleep(0.2)
-            command = [sys.executable, "-m", *run_there]
-            command[command.index("table2")] = "plan.toml"
-            run(place, [*command, "--output", "results"], RAY_ADDRESS=f"127.0.0.1:{port}", **token)
+            run(place, [*command, "--output", "results"], **environment, **token)
         finally:
             ray.terminate()
             ray.wait()
             shutil.rmtree(own, ignore_errors=True)
     assert Store.read(place / "results").rows() == rows
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
