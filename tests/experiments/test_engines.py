@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from comitia._errors import ComitiaError
-from comitia._tries import CrashError
-from comitia.experiments._engines import Processes, ThisProcess, local_engine
+from comitia.experiments._engines import CrashError, Processes, ThisProcess, local_engine
 
 
 def done(engine, work, count, shared=None):

@@ -98,13 +98,14 @@ def test_finalisers_and_imports_come_to_their_end_before_an_interrupt_is_raised(
             time.sleep(0.1)
             done.append("finalised")
 
-    (tmp_path / "interrupted_module.py").write_text(
+    name = "interrupted_module"
+    (tmp_path / f"{name}.py").write_text(
         "import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep(0.1)\nDONE = 'imported'\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
 
     def imported():
-        done.append(importlib.import_module("interrupted_module").DONE)
+        done.append(importlib.import_module(name).DONE)
 
     for work in (Finalised, imported):
         with one_interrupt(), pytest.raises(KeyboardInterrupt):

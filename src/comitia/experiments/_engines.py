@@ -24,7 +24,8 @@ from threadpoolctl import ThreadpoolController
 
 from comitia._errors import ComitiaError
 from comitia._interrupts import hidden_from_children
-from comitia._tries import CrashError, Item
+from comitia._tries import CrashError as CrashError
+from comitia._tries import Item
 
 Result = TypeVar("Result")
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from comitia._errors import ComitiaError
-from comitia._tries import CrashError
 from comitia.datasets import Dataset, list_datasets
 from comitia.datasets._text import STDIN
 from comitia.experiments._cell import Computed, compute_cell, plain_error
-from comitia.experiments._engines import Cluster
+from comitia.experiments._engines import Cluster, CrashError
 from comitia.experiments._plan import EXAMPLES, Cell, DataSource, Plan
 from comitia.experiments._provenance import checksum, worker
 

@@ -17,11 +17,10 @@ import joblib
 from comitia._errors import ComitiaError
 from comitia._interrupts import one_interrupt
 from comitia._names import unknown
-from comitia._tries import CrashError
 from comitia.datasets import Dataset
 from comitia.experiments._agreement import Agreement, about
 from comitia.experiments._cell import Computed, compute_cell, fit_cell, plain_error
-from comitia.experiments._engines import Engine, cluster_engine, local_engine
+from comitia.experiments._engines import CrashError, Engine, cluster_engine, local_engine
 from comitia.experiments._estimate import Estimate
 from comitia.experiments._handing import Handing, compute_sent, named
 from comitia.experiments._memory import Memory, Records

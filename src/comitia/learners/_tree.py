@@ -299,10 +299,8 @@ def grow_trees(
     elsewhere = on_cluster(_grow_there, shared, range(len(seeds)), n_jobs)
     if elsewhere is not None:
         return elsewhere
-    jobs = (
-        delayed(_grow_tree)(features, labels, sets, weight, limits, seed)
-        for seed, weight in zip(seeds, weights, strict=True)
-    )
+    each = zip(weights, seeds, strict=True)
+    jobs = (delayed(_grow_tree)(features, labels, sets, weight, limits, seed) for weight, seed in each)
     return list(Parallel(n_jobs=local_threads(n_jobs), require="sharedmem", verbose=verbose)(jobs))
 
 
