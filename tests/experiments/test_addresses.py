@@ -10,10 +10,10 @@ import pytest
 
 from comitia import compare
 from comitia.experiments import Store, run_plan
-from tests.experiments.on_clusters import PATIENCE_SECONDS
 
 dask = pytest.importorskip("dask", reason="needs comitia[dask]")
 distributed = pytest.importorskip("distributed", reason="needs comitia[dask]")
+PATIENCE_SECONDS = 300
 OPTIONS = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
 
 
