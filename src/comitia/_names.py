@@ -73,11 +73,13 @@ def _shown(found: re.Match[str]) -> str:
 def in_csv(name: str) -> str:
     """Return a name as a spreadsheet takes it for a text: one that could begin a formula gets an apostrophe in front.
 
-    Those are the names that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line break.
+    Those are the names that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line break.  A carriage return becomes a
+    line feed: Python before 3.13 writes it without quotes, and what follows would be a cell.
 
     Examples
     --------
     >>> in_csv("=1+1"), in_csv("calm")
     ("'=1+1", 'calm')
     """
-    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else name
+    name = name.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\n")) else name

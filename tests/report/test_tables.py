@@ -102,6 +102,13 @@ def test_names_are_escaped_for_each_format(rows):
     assert {row["dataset"] for row in csv.DictReader(io.StringIO(table.to_csv()))} == {"seven-segment", nasty}
 
 
+@pytest.mark.parametrize("name", ["=1", "\t=1", "\r=1", "é\r=1", "é\r\n=1", "\n@x"])
+def test_no_name_begins_a_formula_in_csv_wherever_a_line_may_break(name, rows):
+    renamed = rows.replace({"dataset": {"weather": name}, "ensemble": {"extra": name}})
+    for row in csv.reader(io.StringIO(comparison_table(renamed).to_csv(), newline="")):
+        assert not [cell for cell in row if cell.startswith(("=", "+", "@", "\t", "\r", "\n"))]
+
+
 def test_a_script_as_a_name_is_text_in_html(rows):
     text = comparison_table(rows.replace({"ensemble": {"extra": SCRIPT}, "aggregation": {"gmv": SCRIPT}})).to_html()
     assert "<script" not in text
