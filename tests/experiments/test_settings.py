@@ -1,0 +1,44 @@
+"""What settings of a plan say of themselves."""
+
+import pytest
+
+from comitia import _titles
+from comitia.experiments import EnsembleSetting, LossSetting
+from comitia.losses import CustomLoss
+from tests.experiments.own_code import urgent
+
+
+@pytest.mark.parametrize(
+    ("setting", "members"),
+    [
+        (EnsembleSetting("emodt", {"n_estimators": 7}), 7),
+        (EnsembleSetting("tests.experiments.own_code.Stump"), 1),
+        (
+            EnsembleSetting(
+                "voting",
+                {
+                    "estimators": [
+                        {"kind": "emodt", "name": "trees", "n_estimators": 5},
+                        {"class": "tests.experiments.own_code.Stump"},
+                    ]
+                },
+            ),
+            6,
+        ),
+    ],
+    ids=["own", "class", "voting"],
+)
+def test_members_are_those_of_all_voters(setting, members):
+    assert setting.n_members == members
+
+
+def named(loss):
+    LossSetting(name="mine", loss=loss).target()
+    return _titles.OWN_LOSSES["mine"]
+
+
+def test_a_loss_of_ones_own_is_written_as_it_can_be_pasted_or_not_at_all():
+    assert named(CustomLoss(urgent)) == ("urgent", "from tests.experiments.own_code import urgent")
+    assert named(urgent) == ("urgent", "from tests.experiments.own_code import urgent")
+    assert named(CustomLoss(urgent, candidates="all")) == ("", "")
+    assert named(CustomLoss(lambda truth, labeling: (truth != labeling).mean(axis=1))) == ("", "")
