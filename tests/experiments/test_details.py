@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from comitia import EMODTClassifier
 from comitia._baselines import BASELINES, constant_answers
 from comitia.datasets import MultilabelStratifiedKFold
 from comitia.experiments import Cell, DataSource, EnsembleSetting, Plan, Store, run_plan
 from comitia.experiments._cell import compute_cell, fit_cell
-from comitia.experiments._details import BINS
+from comitia.experiments._details import BINS, Details
 from comitia.experiments._memory import Memory
 from comitia.experiments._score import loss_of
 
@@ -74,6 +75,22 @@ def test_disputed_instances_are_where_the_decisions_differ_most(computed, fitted
             predicted = forest.set_params(loss=kept["loss"], aggregation=answer["aggregation"]).predict(joint.X[test])
             assert answer["labels"] == np.flatnonzero(predicted[row]).tolist()
         assert len({tuple(answer["labels"]) for answer in kept["answers"]}) > 1
+
+
+def test_of_disputed_instances_the_three_that_differ_most_are_kept_the_first_first():
+    rng = np.random.default_rng(0)
+    truth, ways = rng.integers(0, 2, (40, 3)), {f"way {i}": rng.integers(0, 2, (40, 3)) for i in range(5)}
+    share = np.mean(list(ways.values()), axis=0)
+    doubt = (share * (1 - share)).sum(axis=1)
+    for steps in (1, 4):
+        details = Details(EMODTClassifier(), truth, np.arange(40))
+        for rows in (slice(start, start + 40 // steps) for start in range(0, 40, 40 // steps)):
+            details._dispute("f1", {way: labeling[rows] for way, labeling in ways.items()}, rows)
+        found = details._disputed["f1"]
+        assert [one[0] for one in found] == sorted(doubt, reverse=True)[:3]
+        for most, place, answers in found:
+            assert doubt[place] == most
+            assert all((answers[way] == ways[way][place]).all() for way in ways)
 
 
 def test_probabilities_are_counted_with_how_often_they_were_right(computed, fitted, joint):
