@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
 from comitia._errors import ComitiaError
+from comitia._labels import LabelRows
 from comitia.ensembles._chosen import Trial, better
 from comitia.ensembles._samples import TrainingSet
 
@@ -73,6 +74,17 @@ def test_little_data_and_other_forms_leave_something_to_fit(ensemble, kind):
     if kind in ("few instances", "constant labels"):
         usual = {"C": 1.0, "scaling": "standard", "min_samples_split": 8, "max_features": "sqrt"}
         assert chosen(fitted).items() <= usual.items()
+
+
+def test_labels_in_lists_are_tried_as_those_in_arrays_and_constant_ones_are_not():
+    Y = np.random.default_rng(0).integers(0, 2, (60, 5)).astype(np.int8)
+    Y[:, 0], Y[:, 1], Y[0, 0], Y[0, 1] = 0, 1, 1, 0  # one instance has the first, and one has not the second
+    Y[:, 2], Y[:, 3] = 0, 1
+    rows = LabelRows.of(sparse.csr_array(Y), "Y")
+    dense, listed = (Trial.of(TrainingSet(None, labels, np.ones(60), None), 3, 4) for labels in (Y, rows))
+    assert dense.labels.tolist() == listed.labels.tolist() == [0, 1, 4]
+    np.testing.assert_array_equal(dense.Y, listed.Y)
+    np.testing.assert_array_equal(dense.Y, Y[dense.rows][:, [0, 1, 4]])
 
 
 def test_logistic_regressions_leave_rare_features_as_they_are_where_labels_hang_on_them():
