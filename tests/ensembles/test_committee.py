@@ -9,6 +9,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from comitia import (
+    ComitiaError,
     CommitteeClassifier,
     EBRClassifier,
     ECCClassifier,
@@ -21,6 +22,7 @@ from comitia import (
     mixture,
     save,
 )
+from comitia.ensembles._ensemble_crew import EnsembleCrew
 from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
 
 X, Y = make_multilabel_classification(n_samples=220, n_features=8, n_classes=4, random_state=3)
@@ -170,3 +172,13 @@ def test_weights_favour_what_is_right_and_stay_near_to_equal_on_little_data():
     assert many.together < many.alone[1]
     weighted = forward_selection(np.stack([good, noise]), truth, np.arange(2000.0))
     assert weighted.weights.sum() == pytest.approx(1)
+
+
+def test_ensembles_that_cannot_sit_together_are_refused():
+    three, two = (EMODTClassifier(2, random_state=0).fit(X, labels) for labels in (Y[:, :3], Y[:, :2]))
+    assert len(EnsembleCrew((three,)).joined(EnsembleCrew((three,)))) == 2
+    with pytest.raises(ComitiaError, match="must know the same labels"):
+        EnsembleCrew((three,)).joined(EnsembleCrew((two,)))
+    for nobody in ((), (three, "two")):
+        with pytest.raises(ComitiaError, match="must hold at least one ensemble"):
+            EnsembleCrew(nobody)
