@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from comitia import EMOBTClassifier
+from comitia import ComitiaError, EMOBTClassifier
+from comitia.ensembles._crews import BoostedCrew
 from comitia.learners import predict_boosted
 from tests.ensembles.test_scikit_learn import expected_to_fail
 from tests.learners.tree_twins import make_data
@@ -91,3 +92,9 @@ def test_a_damaged_sequence_is_refused():
     right[0] = 10**6
     with pytest.raises(ValueError, match="lead to later nodes"):
         replace(model, right=right)
+
+
+def test_a_crew_of_nothing_or_of_something_else_is_refused():
+    for models in ((), ("trees",), (None, None)):
+        with pytest.raises(ComitiaError, match="at least one BoostedTrees"):
+            BoostedCrew(models)

@@ -33,3 +33,8 @@ def test_a_warm_start_keeps_the_orders_it_had_and_adds_new_ones():
     more = few.set_params(n_estimators=5).fit(DATA.X, DATA.Y)
     assert more.orders_.shape == (5, 3)
     np.testing.assert_array_equal(more.orders_[:3], first)
+
+
+def test_an_order_that_was_read_from_a_file_is_that_of_its_name():
+    read = b"random".decode()  # another object than the name in the code
+    assert (fitted(read).orders_ == fitted("random").orders_).all()

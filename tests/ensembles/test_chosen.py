@@ -76,6 +76,17 @@ def test_little_data_and_other_forms_leave_something_to_fit(ensemble, kind):
         assert chosen(fitted).items() <= usual.items()
 
 
+@pytest.mark.parametrize("scaling", ["none", "standard", "range"])
+def test_a_scaling_that_was_read_from_a_file_is_that_of_its_name(scaling):
+    X, Y = make(60)
+    read = scaling.encode().decode()  # another object than the name in the code
+    ours, theirs = (
+        EBRClassifier(n_estimators=2, C=1.0, scaling=name, random_state=0).fit(X, Y).predict_proba(X)
+        for name in (scaling, read)
+    )
+    np.testing.assert_array_equal(ours, theirs)
+
+
 def test_labels_in_lists_are_tried_as_those_in_arrays_and_constant_ones_are_not():
     Y = np.random.default_rng(0).integers(0, 2, (60, 5)).astype(np.int8)
     Y[:, 0], Y[:, 1], Y[0, 0], Y[0, 1] = 0, 1, 1, 0  # one instance has the first, and one has not the second
