@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ class Bench:
         }
 
     def _chosen(self, package: str, mutant: Mutant, left_out: list[str]) -> list[Test]:
-        """The tests that may notice a fault: first those in files that speak of its file's names, then the quick."""
+        """The tests that may notice a fault: first those in files that speak of its file's names; the quick of each first."""
         text = self.functions.texts[mutant.path]
         defined = [node.name for node in ast.parse(text).body if hasattr(node, "name")]
         said = re.compile("|".join(rf"\b{name}\b" for name in [Path(mutant.path).stem, *defined]))
@@ -119,7 +120,12 @@ class Bench:
             callers = self.functions.callers(mutant.path, around)
             is_compiled = self.functions.is_compiled(mutant.path)
             tests = [test for test in tests if test.calls & callers or (is_compiled and speaks[_file(test)])]
-        return sorted(tests, key=lambda test: (not (speaks[_file(test)] or _file(test) == HOUSE), test.seconds))
+        tests.sort(key=lambda test: test.seconds)
+        files_of, place = Counter[str](), {}
+        for test in tests:  # by turns, so that a file of many quick tests does not keep the others from being met
+            place[test.name] = files_of[_file(test)]
+            files_of[_file(test)] += 1
+        return sorted(tests, key=lambda test: (not (speaks[_file(test)] or _file(test) == HOUSE), place[test.name]))
 
     def _met(self, tests: list[Test], cache: Path) -> tuple[int, str | None]:
         """Run tests until one fails, in two parts, so that the first are not kept waiting for the files of the rest."""
