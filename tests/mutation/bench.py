@@ -104,7 +104,7 @@ class Bench:
         }
 
     def _chosen(self, package: str, mutant: Mutant, left_out: list[str]) -> list[Test]:
-        """The tests that may notice a fault: first those in files that speak of its file's names; the quick of each first."""
+        """The tests that may notice a fault: those of files that speak of its file first, the quick of each."""
         text = self.functions.texts[mutant.path]
         defined = [node.name for node in ast.parse(text).body if hasattr(node, "name")]
         said = re.compile("|".join(rf"\b{name}\b" for name in [Path(mutant.path).stem, *defined]))
