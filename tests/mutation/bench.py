@@ -104,7 +104,7 @@ class Bench:
         }
 
     def _chosen(self, package: str, mutant: Mutant, left_out: list[str]) -> list[Test]:
-        """The tests that may notice a fault: those of files that speak of its file first, the quick of each."""
+        """The tests that may notice a fault: the quick of every file first, and of files that speak of its file."""
         text = self.functions.texts[mutant.path]
         defined = [node.name for node in ast.parse(text).body if hasattr(node, "name")]
         said = re.compile("|".join(rf"\b{name}\b" for name in [Path(mutant.path).stem, *defined]))
@@ -125,7 +125,7 @@ class Bench:
         for test in tests:  # by turns, so that a file of many quick tests does not keep the others from being met
             place[test.name] = files_of[_file(test)]
             files_of[_file(test)] += 1
-        return sorted(tests, key=lambda test: (not (speaks[_file(test)] or _file(test) == HOUSE), place[test.name]))
+        return sorted(tests, key=lambda test: (place[test.name], not (speaks[_file(test)] or _file(test) == HOUSE)))
 
     def _met(self, tests: list[Test], cache: Path) -> tuple[int, str | None]:
         """Run tests until one fails, in two parts, so that the first are not kept waiting for the files of the rest."""
