@@ -113,7 +113,9 @@ def test_shared_beliefs_are_decided_as_if_spelled_out(loss, leaves):
 
 
 @pytest.mark.parametrize(
-    "loss", [*VARIANTS, Hamming(false_negative=(1.0, 2.0, 3.0)), Hamming(false_positive=0.0, ties="relevant")], ids=str
+    "loss",
+    [*VARIANTS, Hamming(false_negative=(1.0, 2.0, 3.0)), Hamming(false_positive=0.0, ties="relevant")],
+    ids=[*IDS, "costs of labels", "ties"],
 )
 def test_a_loss_says_whether_it_leaves_out_labels_that_are_impossible(loss):
     belief = Marginals(np.random.default_rng(0).random((50, 3)) * [1, 1, 0])
