@@ -85,6 +85,16 @@ def test_an_ensemble_says_what_columns_were_taken_for(make, capsys):
         make().fit(songs()[["tempo"]].fillna(0.0).to_numpy(), labels()).columns_  # noqa: B018
 
 
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_an_ensemble_that_is_to_talk_says_which_labels_can_hardly_be_learnt(verbose, capsys):
+    y = pd.DataFrame(labels()).set_axis([f"tag {k}" for k in range(labels().shape[1])], axis=1)
+    y["none"], y["rare"] = 0, np.arange(len(y)) < 3
+    comitia.EMODTClassifier(n_estimators=2, random_state=0, verbose=verbose).fit(songs(), y)
+    said = capsys.readouterr().out
+    assert ("1 label never holds: 'none'." in said) == bool(verbose)
+    assert ("1 label holds for fewer than 10 instances only: 'rare'." in said) == bool(verbose)
+
+
 def test_an_error_about_a_column_of_a_frame_says_where_its_options_go():
     X = songs().assign(tempo=["unknown"] + [str(i) for i in range(len(songs()) - 1)])
     with pytest.raises(ComitiaError, match=r"missing_values=\['unknown'\] .* Such parameters stand in X\.attrs"):

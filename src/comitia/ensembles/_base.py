@@ -74,6 +74,8 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         targets = check_targets(y, type(self).__name__)
         self._limits(targets.names)
         self._gives_sparse(targets.form)
+        if getattr(self, "verbose", 0):
+            _say_what_is_hard(targets)
         before = dict(self.__dict__)
         try:
             with limited_to(getattr(self, "n_jobs", None)):
@@ -385,3 +387,12 @@ def _instance_wise(loss: Any) -> Loss:
     """Return a loss; a measure of a whole set is decided by cuts, as Hamming loss is."""
     target = get_target(loss)
     return Hamming() if isinstance(target, Measure) else target
+
+
+def _say_what_is_hard(targets: Targets) -> None:
+    """Print which labels can hardly be learnt."""
+    from comitia.datasets import label_notes
+
+    if isinstance(targets.Y, np.ndarray):
+        for note in label_notes(targets.Y, list(map(str, targets.names))):
+            print(note)

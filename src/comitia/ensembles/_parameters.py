@@ -84,7 +84,7 @@ _SEEDED = """\
 
 _VERBOSE = """\
     verbose : int, default=0
-        Shows the progress of long fits.
+        Shows the progress of long fits, what the columns of a frame are taken for, and labels that are rare.
 """
 
 _FITTED = """\
