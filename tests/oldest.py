@@ -21,7 +21,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CHECKERS = {"build", "import-linter", "mypy", "playwright", "ruff"}
-FAST = ["-m", "not slow and not long and not browser", "-q", "-p", "no:cacheprovider", "-n", "2"]
+FAST = [
+    "-m",
+    "not slow and not long and not browser",
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-n",
+    "2",
+    "--hypothesis-profile",
+    "landing",
+]
 QUICK = ["relevance", "measures", "columns", "learners", "datasets", "test_aggregation.py", "test_model_file.py"]
 """The tests that meet most of the packages, in some three minutes on two cores."""
 
