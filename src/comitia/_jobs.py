@@ -59,7 +59,7 @@ def limited_to(n_jobs: int | None) -> Iterator[None]:
 
 
 _holders = 0
-_holding: Any = None
+_given_back: list[int] = []
 _lock = threading.Lock()
 
 
@@ -69,25 +69,44 @@ def one_blas_thread() -> Iterator[None]:
 
     Several may hold it at the same time: the first limits, the last gives back what there was before.
     """
-    global _holders, _holding
+    global _holders, _given_back
     with _lock:
         _holders += 1
         if _holders == 1:
-            _holding = _pools().limit(limits=1, user_api="blas")
+            _given_back = _set_blas_threads([1] * len(_libraries()))
     try:
         yield
     finally:
         with _lock:
             _holders -= 1
             if _holders == 0:
-                _holding.restore_original_limits()
+                _set_blas_threads(_given_back)
+
+
+def _set_blas_threads(numbers: list[int]) -> list[int]:
+    """Give each library of linear algebra so many threads, and return how many it had.
+
+    threadpoolctl since 3.8 lets the thread of Python that first limits OpenBLAS do so again, and all others in vain,
+    until that thread says that it has done.  Here the last holder gives back, which may be another than the first.
+    """
+    before = [library.num_threads for library in _libraries()]
+    for library, number in zip(_libraries(), numbers, strict=True):
+        _let_go(library)
+        library.set_num_threads(number)
+        _let_go(library)
+    return before
+
+
+def _let_go(library: Any) -> None:
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
 
 
 @lru_cache(maxsize=1)
-def _pools() -> ThreadpoolController:
+def _libraries() -> tuple[Any, ...]:
     import scipy.linalg.cython_blas  # noqa: F401 - compiled loops multiply by it, and only what is loaded is limited
 
-    return ThreadpoolController()
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def backend_elsewhere() -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from comitia import EBRClassifier, ECCClassifier, EMODTClassifier, _threads
-from comitia._jobs import limited_to, local_threads
+from comitia._jobs import _libraries, limited_to, local_threads, one_blas_thread
 from comitia.learners import fit_logistic
 
 RNG = np.random.default_rng(0)
@@ -82,3 +82,42 @@ def test_two_fits_in_two_threads_do_not_disturb_each_other():
     for other in found:
         assert (other.coef == alone.coef).all()
         assert (other.intercept == alone.intercept).all()
+
+
+def _blas_threads():
+    return [library.num_threads for library in _libraries()]
+
+
+def test_any_thread_keeps_linear_algebra_to_one_thread_and_gives_it_back():
+    before, seen = _blas_threads(), []
+    with one_blas_thread():  # the first thread that limits it
+        assert set(_blas_threads()) == {1}
+
+    def held():
+        with one_blas_thread():
+            seen.append(_blas_threads())
+
+    thread = threading.Thread(target=held)
+    thread.start()
+    thread.join()
+    assert set(seen[0]) == {1}
+    assert _blas_threads() == before
+
+
+def test_linear_algebra_is_given_back_by_the_last_holder_whichever_that_is():
+    before = _blas_threads()
+    held, may_go = threading.Event(), threading.Event()
+
+    def hold():
+        with one_blas_thread():
+            held.set()
+            may_go.wait(10)
+
+    thread = threading.Thread(target=hold)
+    with one_blas_thread():
+        thread.start()
+        held.wait(10)
+    assert set(_blas_threads()) == {1}  # the other still holds it
+    may_go.set()
+    thread.join()
+    assert _blas_threads() == before
