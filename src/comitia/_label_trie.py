@@ -137,6 +137,10 @@ class Counts:
         left[left <= 1e-9 * seen] = 0.0
         return cls(_power_log(count, a), np.where(row < 0, NONE, row).astype(np.int64), _power_log(left, a))
 
+    def take(self, rows: NDArray[np.intp]) -> Counts:
+        """Return the same for some of the instances."""
+        return Counts(self.log, self.own[rows], self.own_log[rows]) if len(self.own) else self
+
 
 def check_sets(table: ArrayLike, counts: ArrayLike) -> LabelArray:
     """Return the seen label sets as C-ordered int8, with a count for each."""

@@ -123,6 +123,19 @@ def test_trees_are_grown_to_the_end_where_labels_are_certain_and_not_where_they_
     assert split[0] < split[1]
 
 
+@pytest.mark.parametrize("max_features", ["auto", "sqrt", 2, 0.5, None])
+@pytest.mark.parametrize("min_samples_split", ["auto", 5])
+def test_what_is_given_is_taken_as_it_is_and_only_the_rest_is_chosen(max_features, min_samples_split):
+    # One of twenty features tells everything: whoever may, looks at more of them.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    Y = np.stack([X[:, 7] > k / 2 for k in range(-2, 3)], axis=1).astype(np.int8)
+    given = {"max_features": max_features, "min_samples_split": min_samples_split}
+    found = chosen(EMODTClassifier(3, random_state=0, **given).fit(X, Y))
+    assert found["max_features"] == (8 if max_features == "auto" else max_features)
+    assert found["min_samples_split"] in ((2, 4, 8, 16, 32) if min_samples_split == "auto" else (5,))
+
+
 def test_who_gives_the_size_of_leaves_gets_it():
     X, Y = make()
     fitted = EMODTClassifier(3, min_samples_leaf=5, random_state=0).fit(X, Y)

@@ -167,3 +167,28 @@ def test_bad_input_is_refused_with_its_reason():
         chain_joint_of_links(links_of(fit, 0, X), [0, 0], 2, table, [1, 1])
     with pytest.raises(ComitiaError, match="no label set left"):
         chain_joint_of_links(links_of(fit, 0, X), [0, 1], 2, [[0, 1]], [1], own=[0, 0])
+
+
+def test_a_row_keeps_the_same_sets_whatever_other_rows_stand_beside_it():
+    rng = np.random.default_rng(8)
+    fit, X = random_fit(rng, 3, 7, 4, scale=1.5), rng.normal(size=(40, 4))
+    table, counts = some_seen(rng, 7, rows=300)
+    own = rng.integers(0, len(table), size=40)
+    together = list(chain_joint(fit, X, table, counts, 0.3, own=own, missing=1e-3))
+    for i in range(len(X)):
+        alone = chain_joint(fit, X[[i]], table, counts, 0.3, own=own[[i]], missing=1e-3)
+        for joint, one in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(joint[[i]].toarray(), one.toarray())
+
+
+def test_chains_are_asked_about_some_rows_as_about_all():
+    rng = np.random.default_rng(9)
+    fit, X = random_fit(rng, 4, 5, 3), rng.normal(size=(30, 3))
+    table, counts = some_seen(rng, 5)
+    own, about = rng.integers(0, len(table), size=30), rng.random((4, 30)) < 0.4
+    about[0], about[1] = True, False
+    for own_sets in (None, own):
+        every = chain_joint(fit, X, table, counts, 0.3, own=own_sets)
+        some = chain_joint(fit, X, table, counts, 0.3, own=own_sets, about=about)
+        for one, other, asked in zip(every, some, about, strict=True):
+            np.testing.assert_array_equal(np.where(asked[:, None], one.toarray(), 0), other.toarray())

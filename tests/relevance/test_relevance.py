@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from comitia.losses import SubsetZeroOne
-from comitia.relevance import LabelSets, Marginals, Shared, _kernels, votes
+from comitia.losses import FLoss, SubsetZeroOne
+from comitia.relevance import LabelSets, Marginals, NonEmpty, Observed, Seen, Shared, _kernels, votes
+from comitia.relevance._base import Memory
 
 
 def test_label_sets_marginals_are_the_weighted_sums_of_their_labelings():
@@ -142,3 +143,59 @@ def test_distributions_whose_fingerprints_agree_are_compared(monkeypatch):
 def test_weights_that_have_no_sum_are_refused():
     with pytest.raises(ValueError, match="finite, also in sum"):
         votes([[[0, 1]], [[1, 1]]], weights=[1e308, 1e308])
+
+
+def test_what_is_known_of_instances_goes_with_beliefs_that_are_shared():
+    known = Observed(np.array([[1, 0], [0, 1]], np.int8), np.array([3.0, 2.0]), np.array([0, 1, 1]), np.ones(3))
+    shared = Shared(Marginals([[0.6, 0.7], [0.2, 0.9]]), np.array([1, 0, 1]), about=known)
+    some = shared.take(np.array([2, 0]))
+    np.testing.assert_array_equal(some.index, [1, 1])
+    np.testing.assert_array_equal(some.about.own, [1, 0])
+    assert some.memory is shared.memory
+    assert shared.spelled_out().observed is known
+    for reading in (Seen(), NonEmpty()):
+        alone = reading(Marginals(shared.marginals(), known))
+        np.testing.assert_allclose(reading(shared).marginals(), alone.marginals(), atol=1e-12)
+        np.testing.assert_array_equal(
+            SubsetZeroOne().minimise(reading(shared)), SubsetZeroOne().minimise(alone), strict=True
+        )
+    plain = Shared(shared.of, shared.index)
+    assert plain.take(np.array([1])).about is None
+    np.testing.assert_allclose(NonEmpty()(plain).of.marginals(), NonEmpty()(shared.of).marginals(), atol=1e-12)
+
+
+def test_labelsets_of_no_weight_are_left_out():
+    sets = LabelSets([[1, 0], [0, 1]], csr_array(([0.0, 1.0, 1.0], [0, 1, 0], [0, 2, 3]), shape=(2, 2)))
+    np.testing.assert_array_equal(sets.weights.indices, [1, 0])
+    np.testing.assert_array_equal(sets.weights.data, [1.0, 1.0])
+
+
+def test_rows_are_alike_if_they_have_the_same_entries_and_the_same_scale():
+    rows = [([1, 2], [0.5, 0.5]), ([1, 2], [0.5, 0.5]), ([], []), ([3], [1.0]), ([1, 2], [0.5, 0.5]), ([3], [1.0])]
+    scale = np.ones(6)
+
+    def alike(other, rows=rows, scale=scale):
+        indptr = np.cumsum([0, *(len(columns) for columns, _ in rows)])
+        indices, data = (np.concatenate([row[part] for row in rows]) for part in (0, 1))
+        return _kernels.rows_are_alike(indptr, indices.astype(np.int32), data.astype(float), scale, np.array(other))
+
+    assert alike([0, 0, 2, 3, 0, 3])
+    assert alike([4, 1, 2, 5, 1, 5])
+    for i in range(6):
+        for j in range(6):
+            other = np.arange(6)
+            other[i] = j
+            assert alike(other) == (rows[i] == rows[j])
+    assert not alike([0, 0, 2, 3, 0, 3], scale=np.array([1, 2, 1, 1, 1, 1.0]))
+    assert not alike([0, 0, 2, 3, 0, 3], [*rows[:5], ([3], [1.5])])
+
+
+def test_what_is_remembered_of_losses_is_that_of_the_last_eight():
+    memory = Memory()
+    kept = [memory.of_loss(FLoss(beta=beta), (2, 3)) for beta in range(1, 9)]
+    assert len(memory) == 8
+    assert all(memory.of_loss(FLoss(beta=beta), (2, 3)) is kept[beta - 1] for beta in range(1, 9))
+    memory.of_loss(FLoss(beta=9), (2, 3))
+    assert len(memory) == 8
+    assert memory.of_loss(FLoss(beta=2), (2, 3)) is kept[1]
+    assert memory.of_loss(FLoss(beta=1), (2, 3)) is not kept[0], "the one that was used first is forgotten"

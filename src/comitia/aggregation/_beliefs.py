@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, LabelArray
+from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation._decision import Decision, Pooled, Votes
-from comitia.relevance import Ballots, LabelSets, Members, Relevance
+from comitia.relevance import Ballots, LabelSets, Members, Reading, Relevance
 
 Value = TypeVar("Value")
+
+_Read: TypeAlias = tuple[Relevance, IntArray | None, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,10 @@ class Beliefs:
         for size in sizes:
             yield self.decide(decision, size)
 
+    def forget(self) -> None:
+        """Let go of what was found on the way; asked again, it is found again."""
+        self._known.clear()
+
     def distribution(self, decision: Decision, size: int | None = None) -> Relevance:
         """Return the distribution over which a decision minimises its loss."""
         find = self._ballots if isinstance(decision.over, Votes) else self._pooled
@@ -75,23 +81,42 @@ class Beliefs:
 
     def _pooled(self, decision: Decision, size: int | None) -> Relevance:
         assert isinstance(decision.over, Pooled)
-        pool, reading = decision.over.pool, decision.reading
-        members = self._members(decision.over.joint)
-        if size is not None:
-            members = list(islice(members, size))
+        pool, reading, calibration = decision.over.pool, decision.reading, decision.over.calibration
         if pool.joint:
-            return pool(map(reading, members), self._weights(size, joint=True))
-        pooled, calibration = pool(members, self._weights(size)), decision.over.calibration
+            return pool(map(reading, self._first(size, decision.over.joint)), self._weights(size, joint=True))
+        pooled: Relevance = self._found(
+            ("pooled", pool, decision.over.joint, size),
+            lambda: pool(self._first(size, decision.over.joint), self._weights(size)),
+        )
         return reading(pooled if calibration is None else calibration(pooled))
 
     def _ballots(self, decision: Decision, size: int | None) -> Relevance:
         votes, reading = decision.over, decision.reading
         assert isinstance(votes, Votes)
-        ballots: Ballots = self._found(
-            ("cast", votes, reading),
-            lambda: Ballots.cast(votes.loss.minimise(reading(member)) for member in self._members(decision.over.joint)),
-        )
+        ballots: Ballots = self._found(("cast", votes, reading), lambda: Ballots.cast(self._votes(votes, reading)))
         return ballots.counted(self._weights(size), size)
+
+    def _votes(self, votes: Votes, reading: Reading) -> Iterator[LabelArray]:
+        """Yield what each member votes for; about instances for which it has no weight it is not asked."""
+        read: Iterable[_Read] = self._read(votes.joint, reading)
+        if not self.once:
+            read = self._found(("read", votes.joint, reading), lambda: list(self._read(votes.joint, reading)))
+        for belief, rows, n in read:
+            labeling = votes.loss.minimise(belief)
+            if rows is not None:
+                some, labeling = labeling, np.zeros((n, belief.n_labels), np.int8)
+                labeling[rows] = some
+            yield labeling
+
+    def _read(self, joint: bool, reading: Reading) -> Iterator[_Read]:
+        """Yield each member's beliefs as they are read, where it has weight: about which instances, of how many."""
+        weights = self._weights_of_instances()
+        for m, member in enumerate(self._members(joint)):
+            rows = None if weights is None or m >= len(weights) else np.flatnonzero(weights[m])
+            if rows is None or len(rows) == member.n_instances:
+                yield reading(member), None, member.n_instances
+            else:
+                yield reading(member.take(rows)), rows, member.n_instances
 
     def _weights(self, size: int | None, joint: bool = False) -> FloatArray | None:
         weights = self.joint_weights if joint and self.joint_weights is not None else self.weights
@@ -106,9 +131,29 @@ class Beliefs:
             if joint and isinstance(known, list) and all(isinstance(member, LabelSets) for member in known):
                 return known  # chains give joint distributions unasked: once is enough
             members = self.ask(joint)
-            return members if isinstance(members, Members) else list(members)
+            return members if isinstance(members, Members) else self._with_weight(list(members))
 
         return self._found(("members", joint), asked)
+
+    def _first(self, size: int | None, joint: bool) -> Iterable[Relevance]:
+        """Return the first members, or all of them."""
+        members = self._members(joint)
+        return members if size is None else list(islice(members, size))
+
+    def _with_weight(self, members: list[Relevance]) -> list[Relevance]:
+        """Leave out the labelsets of instances for which a member has no weight."""
+        weights = self._weights_of_instances()
+        if weights is None or len(weights) != len(members):
+            return members
+        return [
+            member.where(weight > 0) if isinstance(member, LabelSets) and member.n_instances == len(weight) else member
+            for member, weight in zip(members, weights, strict=True)
+        ]
+
+    def _weights_of_instances(self) -> FloatArray | None:
+        """Return the weights if members have their own for each instance, the same for all that is decided."""
+        weights = self._weights(None)
+        return None if weights is None or weights.ndim != 2 or self.joint_weights is not None else weights
 
     def _found(self, key: Hashable, find: Callable[[], Value]) -> Value:
         """Look up what was found before, or find it; what somebody's own loss cannot be looked up by is found anew."""

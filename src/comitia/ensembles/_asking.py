@@ -26,7 +26,7 @@ from comitia.relevance import LabelSets, Marginals, Observed, Relevance
 # Predictions stream over instances: a thread has this many member × instance × label beliefs in memory at a time.
 BELIEFS_AT_ONCE = 1 << 23
 # Fewer instances are not worth a thread of their own: what Python does for a part is done by one thread at a time.
-_ROWS_OF_A_PART = 1024
+_ROWS_OF_A_PART = 2048
 # From so many labels on, those that no tree holds for possible are left out before anything is decided.
 MANY_LABELS = 4000
 
@@ -119,9 +119,15 @@ class Asking:
         asked = self._asked(features, rows, weights, observed, once)
         parts = (Part(beliefs, slice(at * size, (at + 1) * size)) for at, beliefs in enumerate(asked))
         threads = self._threads_over_parts()
+
+        def done(part: Part) -> Found:
+            found = work(part)
+            part.beliefs.forget()
+            return found
+
         found: list[Found] = []
-        while some := list(islice(parts, threads)):
-            found += over_parts(work, some, threads)
+        while some := list(islice(parts, 2 * threads)):
+            found += over_parts(done, some, threads)
         return found
 
     def _leaves_labels_out(self) -> bool:
@@ -191,14 +197,17 @@ class Asking:
         for start in range(0, max(n, 1), size):
             part = _taken(features, rows, slice(start, start + size), n)
             mass = self._weights() if weights is None else weights[:, start : start + size]
-            yield Beliefs(partial(self._believed, part, known.take(slice(start, start + size))), mass, once)
+            about = None if mass is None or np.ndim(mass) < 2 else np.asarray(mass) > 0
+            ask = partial(self._believed, part, known.take(slice(start, start + size)), about=about)
+            yield Beliefs(ask, mass, once)
 
     def _chunk(self, n: int) -> int:
-        """How many of n instances are asked about together: what fits in memory, and leaves two parts to a thread."""
-        most = BELIEFS_AT_ONCE // (len(self.members_) * self._values_per_belief())
-        if (threads := self._threads_over_parts()) > 1:
-            most = min(most, max(_ROWS_OF_A_PART, -(-n // (2 * threads))))
-        return max(1, most)
+        """How many of n instances are asked about together: what fits in memory, and leaves as much to each thread."""
+        most = max(1, BELIEFS_AT_ONCE // (len(self.members_) * self._values_per_belief()))
+        if (threads := self._threads_over_parts()) == 1 or n <= (least := min(most, _ROWS_OF_A_PART)):
+            return most
+        parts = max(-(-n // most), min(2 * threads, -(-n // least)))
+        return -(-n // (-(-parts // threads) * threads))
 
     def _threads_over_parts(self) -> int:
         """How many parts are worked on at a time: members that are asked in Python are asked by one thread."""
@@ -208,10 +217,10 @@ class Asking:
         """How many numbers a member's belief about an instance has."""
         return len(self.label_names_)
 
-    def _believed(self, features: Any, observed: Observed, joint: bool) -> Any:
+    def _believed(self, features: Any, observed: Observed, joint: bool, about: NDArray[np.bool_] | None = None) -> Any:
         """What each member believes about these instances; nobody has to be asked about none."""
         if number_of_rows(features):
-            return self.members_.relevances(features, Asked(joint, observed, getattr(self, "n_jobs", None)))
+            return self.members_.relevances(features, Asked(joint, observed, getattr(self, "n_jobs", None), about))
         none: Relevance = (
             LabelSets(self.observed_.array, np.empty((0, len(self.observed_.table))), observed=self.observed_)
             if joint

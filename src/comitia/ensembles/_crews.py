@@ -14,14 +14,15 @@ from scipy.sparse import csr_array, vstack
 from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelRows, Labels, checked, dense, distinct_rows, listed
+from comitia.ensembles._leaf_beliefs import LeafBeliefs, LeafMarginals
 from comitia.ensembles._logistic import scaled
 from comitia.learners._boosting import BoostedTrees, common_rounds, predict_boosted
 from comitia.learners._chain_joint import chain_joint
 from comitia.learners._chains import ChainFit, ChainPredictor
 from comitia.learners._few_rows import are_few, chains_for_few, logistic_for_few
 from comitia.learners._logistic_predict import LogisticPredictor, Predictor, averaged, by_member
-from comitia.learners._tree import MultiObjectiveTree, apply_trees, mean_marginals
-from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance, Shared
+from comitia.learners._tree import MultiObjectiveTree, apply_trees
+from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance
 from comitia.relevance._base import Memory
 
 
@@ -37,11 +38,14 @@ class Asked:
         The labelsets of the training data, which go with every belief.
     n_jobs : int or None
         Jobs that may work on it.
+    about : array of bool, shape (M, n), optional
+        Which members are asked about which instances; what they say of others is not used.
     """
 
     joint: bool
     observed: Observed
     n_jobs: int | None = None
+    about: NDArray[np.bool_] | None = None
 
 
 # Labelsets of a chain's joint distribution that together have less than this may be left out.
@@ -102,8 +106,12 @@ class MemberMarginals(Members):
     asked: Asked
 
     def __iter__(self) -> Iterator[Relevance]:
-        for p in by_member(self.predictor, self.shape, self.asked.n_jobs):
-            yield Marginals.unchecked(p=p, observed=self.asked.observed)
+        return (Marginals.unchecked(p=p, observed=self.asked.observed) for p in self._of_each)
+
+    @cached_property
+    def _of_each(self) -> FloatArray:
+        """Found once, however often members are gone through."""
+        return by_member(self.predictor, self.shape, self.asked.n_jobs)
 
     @property
     def observed(self) -> Observed:
@@ -208,6 +216,7 @@ class ChainCrew:
             own_weight=known.own_weight,
             # A reading may yet multiply by counts, and so what is missing.
             missing=_MISSING / known.counts.max(),
+            about=asked.about,
             n_jobs=asked.n_jobs,
         ):
             yield LabelSets.unchecked(table=known.array, weights=weights, total=1.0, observed=known, flat=True)
@@ -348,49 +357,3 @@ class BoostedCrew:
 
     def joined(self, other: BoostedCrew) -> BoostedCrew:
         return BoostedCrew(self.models + other.models)
-
-
-@dataclass(frozen=True)
-class LeafBeliefs(Members):
-    """What each tree believes about some instances: what the leaf believes that they fall into."""
-
-    crew: TreeCrew
-    leaves: NDArray[np.int32]
-    asked: Asked
-
-    def __iter__(self) -> Iterator[Relevance]:
-        about = self.asked.observed if self.asked.observed.own is not None else None
-        for (belief, memory), leaves in zip(self.crew.leaves(self.asked), self.leaves, strict=True):
-            yield Shared.unchecked(of=belief, index=leaves.astype(np.intp), memory=memory, about=about)
-
-    def mean(self) -> FloatArray:
-        """Return the mean of the leaves' marginals, added up from sparse counts."""
-        return mean_marginals(self.crew.trees, self.leaves)
-
-
-@dataclass(frozen=True, eq=False)
-class LeafMarginals(Relevance):
-    """Label proportions of a tree's leaves, kept sparse: memory follows the labels that occur."""
-
-    proportions: csr_array
-    observed: Observed | None = None
-
-    @property
-    def n_instances(self) -> int:
-        return int(self.proportions.shape[0])
-
-    @property
-    def n_labels(self) -> int:
-        return int(self.proportions.shape[1])
-
-    def marginals(self) -> FloatArray:
-        return np.asarray(self.proportions.toarray())
-
-    def take(self, rows: IntArray) -> Marginals:
-        some = (
-            self.proportions
-            if len(rows) == self.n_instances and (rows[1:] > rows[:-1]).all()
-            else self.proportions[rows]
-        )
-        p = np.ascontiguousarray(some.toarray())
-        return Marginals.unchecked(p=p, observed=self.observed)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from comitia._labels import FloatArray, IntArray, LabelRows
-from comitia.ensembles._crews import LeafMarginals, TreeCrew
+from comitia.ensembles._crews import TreeCrew
+from comitia.ensembles._leaf_beliefs import LeafMarginals
 from comitia.learners._tree import apply_trees
 from comitia.learners._tree_leaves import add_proportions
 from comitia.relevance import LabelSets, Members, Observed, Relevance, Shared

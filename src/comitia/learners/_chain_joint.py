@@ -38,6 +38,7 @@ def chain_joint(
     own_weight: ArrayLike | None = None,
     missing: float = MISSING,
     tries: Sequence[LabelTrie] | None = None,
+    about: NDArray[np.bool_] | None = None,
     n_jobs: int | None = None,
 ) -> Iterator[sp.csr_array]:
     """Yield, chain by chain, the probability of each label set that was seen, P(y) ∝ count(y)^a Π_k P(y_k | x, y_<k).
@@ -66,6 +67,8 @@ def chain_joint(
         scaled to sum to 1.  A decision for a loss in [0, 1] pays at most as much for it in expectation.
     tries : sequence of LabelTrie, optional
         What :func:`chain_tries` gives, where many calls share it.
+    about : array of bool, shape (M, n), optional
+        Which of the chains asked are asked about which instances: rows of the others are empty.
     n_jobs : int, optional
         Threads.  The result has the same bits for any number, and a row's bits do not depend on other rows.
 
@@ -114,11 +117,23 @@ def chain_joint(
     weight = Counts.of(counts, a, X.shape[0], own, own_weight)
     chosen = range(len(fit.orders)) if members is None else members
 
-    def ask(m: int) -> sp.csr_array:
+    def ask(place: int) -> sp.csr_array:
+        m = chosen[place]
         trie = LabelTrie.of(sets, fit.orders[m]) if tries is None else tries[m]
-        return _joint_of(fit, m, X, trie, weight, missing / 2)
+        if about is None or about[place].all():
+            return _joint_of(fit, m, X, trie, weight, missing / 2)
+        rows = np.flatnonzero(about[place])
+        return _spread(_joint_of(fit, m, X[rows], trie, weight.take(rows), missing / 2), rows, X.shape[0])
 
-    return _in_threads(ask, chosen, local_threads(n_jobs))
+    return _in_threads(ask, range(len(chosen)), local_threads(n_jobs))
+
+
+def _spread(some: sp.csr_array, rows: NDArray[np.intp], n: int) -> sp.csr_array:
+    """Return n rows, of which these are ``some`` and the others empty."""
+    lengths = np.zeros(n, some.indptr.dtype)
+    lengths[rows] = np.diff(some.indptr)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(some.indptr.dtype)
+    return sp.csr_array((some.data, some.indices, starts), shape=(n, some.shape[1]))
 
 
 def chain_tries(orders: NDArray[np.int64], table: LabelArray) -> tuple[LabelTrie, ...]:

@@ -131,12 +131,13 @@ def _walk(odds, none, grow, position, depth, skip, set_of, limit, weights, mine,
 @njit(cache=True, nogil=True)
 def _share_out(side, found, missing, least, scale):
     """Fill, for each lane, the weight that a set must exceed to be kept and what makes the kept ones sum to 1."""
-    scale[:] = 0.0
+    scale[:], least[:] = 0.0, 0.0
     for e in range(found):
         for r in range(LANES):
             scale[r] += side[e, r]
+            least[r] += side[e, r] > 0.0  # how many sets a lane has does not depend on its neighbours
     for r in range(LANES):
-        least[r] = max(missing / max(found, 1), NEGLIGIBLE) * scale[r]
+        least[r] = max(missing / max(least[r], 1.0), NEGLIGIBLE) * scale[r]
         scale[r] = 0.0
     for e in range(found):
         for r in range(LANES):

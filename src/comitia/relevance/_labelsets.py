@@ -175,6 +175,26 @@ class LabelSets(Relevance):
         starts = np.searchsorted(set_cells, np.arange(len(self.table) + 1) * self.n_labels)
         return starts, set_cells % self.n_labels
 
+    def where(self, rows: ArrayLike) -> LabelSets:
+        """Return the same distributions for these instances and nothing for the others, which nobody asks about.
+
+        Examples
+        --------
+        >>> from comitia.relevance import LabelSets
+        >>> LabelSets([[1, 0], [0, 1]], [[0.5, 0.5], [0.0, 1.0]]).where([True, False]).weights.toarray()
+        array([[0.5, 0.5],
+               [0. , 0. ]])
+        """
+        rows, held, lengths = np.asarray(rows, np.bool_), self.weights, np.diff(self.weights.indptr)
+        if not lengths[~rows].any():
+            return self
+        kept = np.repeat(rows, lengths)
+        starts = np.concatenate([[0], np.cumsum(np.where(rows, lengths, 0))]).astype(held.indptr.dtype)
+        weights = csr_array((held.data[kept], held.indices[kept], starts), shape=held.shape)
+        return self.unchecked(
+            table=self.table, weights=weights, total=self.total, observed=self.observed, flat=self.flat
+        )
+
     def take(self, rows: IntArray) -> LabelSets:
         total = self.total if np.ndim(self.total) == 0 else np.asarray(self.total)[rows]
         observed = self.observed and self.observed.take(rows)

@@ -200,7 +200,7 @@ class Mixture(Pool):
                     "a mixture needs members that give label sets; member"
                     f" {len(parts)} gives {type(sets).__name__}. Use an aggregation that works on marginals."
                 )
-            parts.append(sets)
+            parts.append(sets if len(weight) == 1 else sets.where(weight[:, 0] > 0))
             masses.append(weight[:, 0])
         table, places = _common_table(parts)
         n = parts[0].n_instances
