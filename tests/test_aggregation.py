@@ -2,6 +2,7 @@
 
 import weakref
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ from comitia import (
     votes,
 )
 from comitia.aggregation import Beliefs, Decision, PredictThenCombine, Votes, advised, get_aggregation
-from comitia.relevance import Observed, get_reading, mean
+from comitia.aggregation._kinds import aggregation_name
+from comitia.relevance import READINGS, Observed, Seen, get_reading, mean
 
 probabilities = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
 
@@ -287,6 +289,46 @@ def test_what_is_said_of_an_aggregation_besides_is_known_or_refused(name):
         decide([Marginals([[0.4, 0.6]])], "f1", name)
 
 
+SAID = {
+    **dict.fromkeys(POOLS, "pool"),
+    **dict.fromkeys([*READINGS, "seen 0", "seen 0.45", "seen 1"], "reading"),
+    "calibrated": "calibration",
+}
+
+
+def may_follow(name, *said):
+    """What may stand behind a name: each thing once, a pool or a calibration, and where nothing else is fixed by it."""
+    free = {
+        "gmv": {"pool", "calibration"},
+        "ctp": {"pool", "calibration", "reading"},
+        "ctp-joint": {"reading"},
+        **{key: {"reading"} for key in ("ptc-lw", "ptc-mode", "ptc-mbr")},
+    }.get(name, set())
+    kinds = [SAID[one] for one in said]
+    return len(set(kinds)) == len(kinds) and set(kinds) <= free and not {"pool", "calibration"} <= set(kinds)
+
+
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_what_may_be_said_of_an_aggregation_is_what_its_name_leaves_open(name):
+    for n in (1, 2, 3):
+        for said in product(SAID, repeat=n):
+            full = " · ".join([name, *said])
+            if not may_follow(name, *said):
+                with pytest.raises(ComitiaError, match=rf"aggregation must be one of .*; got {full!r}"):
+                    get_aggregation(full, Hamming())
+                continue
+            found = get_aggregation(full, Hamming())
+            assert found.title == " · ".join([AGGREGATIONS[name].title, *said])
+            assert found.calibrated == ("calibrated" in said)
+            assert get_aggregation(aggregation_name(found), Hamming()) == found
+            for one in said:
+                if SAID[one] == "pool":
+                    assert found.pool is POOLS[one]
+                elif SAID[one] == "reading":
+                    power = one.removeprefix("seen ")
+                    assert found.reading == (READINGS[one] if one in READINGS else Seen(float(power)))
+
+
 def test_a_name_that_asks_for_a_calibration_needs_one():
     from comitia import EMODTClassifier
 
@@ -294,3 +336,29 @@ def test_a_name_that_asks_for_a_calibration_needs_one():
         decide([Marginals([[0.4, 0.6]])], "f1", "ctp · calibrated")
     with pytest.raises(ComitiaError, match="calibrated beliefs: set calibration"):
         EMODTClassifier(3, aggregation="CTP · calibrated").fit([[0.0], [1.0]], [[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("kind", ["marginals", "labelsets"])
+@pytest.mark.parametrize("loss", ["hamming", "subset01", "f1", "jaccard"])
+@pytest.mark.parametrize("reading", ["independent", "auto", "seen"])
+def test_members_without_weight_for_an_instance_have_no_part_in_it(kind, loss, reading):
+    rng = np.random.default_rng(5)
+    table = np.array([[1, 0, 0], [0, 1, 1], [1, 1, 0], [0, 0, 1]], np.int8)
+    known = Observed(table, np.array([5, 2, 2, 1]))
+    if kind == "marginals":
+        members = [Marginals(p, known) for p in rng.random((6, 9, 3))]
+    else:
+        members = [LabelSets(table, w, observed=known, flat=True) for w in rng.dirichlet(np.ones(4), size=(6, 9))]
+    weights = rng.integers(0, 3, size=(6, 9)).astype(float)
+    weights[0] = 0  # of no weight at all
+    weights[1] = 1
+    beliefs, target = Beliefs(lambda joint: members, weights), LOSSES[loss]()
+    for name in AGGREGATIONS:
+        decision = get_aggregation(name, target).decision(target, mean, get_reading(reading))
+        if decision.over.joint and kind == "marginals":
+            continue
+        found = beliefs.decide(decision)
+        for i in range(9):
+            own = [(m.take(np.array([i])), w) for m, w in zip(members, weights[:, i], strict=True) if w > 0]
+            alone = Beliefs(lambda joint: [m for m, _ in own], [w for _, w in own])  # noqa: B023
+            np.testing.assert_array_equal(found[i], alone.decide(decision)[0], err_msg=name)

@@ -187,8 +187,8 @@ def aggregation_name(how: Aggregation) -> str:
     >>> aggregation_name(CombineThenPredict(median)), aggregation_name(PredictThenCombine())
     ('ctp · median', 'ptc-mbr')
     """
-    for name in AGGREGATIONS:
-        for full in (name, _titles.BETWEEN.join([name, *_said(how)])):
+    for name, usual in AGGREGATIONS.items():
+        for full in (name, _titles.BETWEEN.join([name, *_said(how, usual)])):
             try:
                 if get_aggregation(full, Hamming()) == how:
                     return full
@@ -204,7 +204,7 @@ def _with(how: Aggregation, said: str, name: str) -> Aggregation:
     if isinstance(how, CombineThenPredict):
         if said in POOLS and how.pools and not how.calibrated:
             changed = replace(how, pool=POOLS[said])
-        elif said == CALIBRATED and how.pools:
+        elif said == CALIBRATED and how.pools and not how.calibrated:
             changed = replace(how, calibrated=True)
     if isinstance(how, CombineThenPredict | PredictThenCombine) and how.reading is None:
         if said in READINGS:
@@ -219,11 +219,11 @@ def _with(how: Aggregation, said: str, name: str) -> Aggregation:
     return replace(changed, title=f"{how.title}{_titles.BETWEEN}{said}")
 
 
-def _said(how: Aggregation) -> Iterator[str]:
-    """Give what a name says besides."""
+def _said(how: Aggregation, usual: Aggregation) -> Iterator[str]:
+    """Give what a name says besides what it means by itself."""
     if isinstance(how, CombineThenPredict):
         yield from (name for name, pool in POOLS.items() if pool == how.pool)
-    if isinstance(how, CombineThenPredict | PredictThenCombine):
+    if isinstance(how, CombineThenPredict | PredictThenCombine) and how.reading != getattr(usual, "reading", None):
         if isinstance(how.reading, Seen):
             yield f"seen {how.reading.power:g}"
         elif how.reading is not None:
