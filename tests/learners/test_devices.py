@@ -9,7 +9,7 @@ from tests.learners.test_logistic import CASES, bootstraps
 
 from comitia import ComitiaError, EBRClassifier, ECCClassifier
 from comitia.learners import _logistic, _logistic_arrays, _logistic_blocks, fit_chains, fit_logistic
-from comitia.learners._device import Device, DeviceError, _only_user, get_device
+from comitia.learners._device import Device, DeviceError, _one_of, get_device
 from comitia.learners._logistic_kernels import Sample
 from comitia.learners._logistic_solver import Objectives, padded
 
@@ -157,18 +157,21 @@ def test_processes_of_a_user_wait_for_each_other_and_a_folder_that_cannot_be_wri
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     order = []
 
-    def second():
-        with _only_user("cuda-0"):
-            order.append("second")
+    def other(users):
+        with _one_of("cuda-0", users):
+            order.append(f"one of {users}")
 
-    with _only_user("cuda-0"):
-        waiting = threading.Thread(target=second)
+    with _one_of("cuda-0", 2):
+        beside = threading.Thread(target=other, args=(2,))
+        beside.start()
+        beside.join()
+        waiting = threading.Thread(target=other, args=(1,))
         waiting.start()
         waiting.join(0.3)
         order.append("first")
     waiting.join()
-    assert order == ["first", "second"]
+    assert order == ["one of 2", "first", "one of 1"]
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with _only_user("cuda-0"):
+    with _one_of("cuda-0", 1):
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ import numpy as np
 from comitia._errors import ComitiaError
 
 _PRODUCTS = 10**9
+_USERS = 4  # processes that use a device at a time, each with so many bytes of its memory at most
+_ROOM = 16 * 2**30
+_PAUSE = 0.02  # seconds until it is asked again whether one has done
 
 
 class DeviceError(ComitiaError, RuntimeError):
@@ -100,17 +104,19 @@ def get_device(device: str) -> Device | None:
 
 @contextlib.contextmanager
 def in_use(device: Device) -> Iterator[None]:
-    """Use a device as the only process of this user, in full precision, and leave its memory to the others.
+    """Use a device in full precision, beside as many other processes of this user as its memory has room for.
 
     Products of matrices stay in the precision that they are given in, whatever the user allows elsewhere.  Cells of an
-    experiment share one GPU: each needs gigabytes, and takes no longer for having waited.
+    experiment share one GPU: each needs gigabytes, and leaves the GPU idle half of the time, while Python says what
+    is next.
     """
     if "torch" not in device.xp.__name__:
         yield
         return
     import torch
 
-    with _only_user(f"cuda-{device.place.index}"):
+    room = torch.cuda.get_device_properties(device.place).total_memory // _ROOM
+    with _one_of(f"cuda-{device.place.index}", max(1, min(_USERS, room))):
         before = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("highest")
         try:
@@ -121,18 +127,28 @@ def in_use(device: Device) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _only_user(name: str) -> Iterator[None]:
-    """Wait for other processes of this user that hold a name; the lock ends with the process, however that ends."""
+def _one_of(name: str, users: int) -> Iterator[None]:
+    """Wait until fewer than so many processes of this user hold a name; a lock ends with its process, however it ends.
+
+    Threads of this process wait for each other too.
+    """
     import filelock
 
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "comitia"
-    lock = None
+    held = None
     with contextlib.suppress(OSError):  # where nothing can be written nobody is waited for
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder / f"{name}.lock")
-        lock.acquire()
+        locks = [filelock.FileLock(folder / f"{name}-{place}.lock") for place in range(users)]
+        while held is None:
+            for lock in locks:
+                with contextlib.suppress(filelock.Timeout):
+                    lock.acquire(timeout=0)
+                    held = lock
+                    break
+            else:
+                time.sleep(_PAUSE)
     try:
         yield
     finally:
-        if lock is not None:
-            lock.release()
+        if held is not None:
+            held.release()
