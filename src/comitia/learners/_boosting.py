@@ -20,6 +20,7 @@ from comitia.learners._boost_bins import bin_features
 from comitia.learners._boost_input import check_settings
 from comitia.learners._boost_rounds import boost
 from comitia.learners._boost_scores import add_values
+from comitia.learners._few_rows import FEW
 from comitia.learners._tree_codes import encode
 from comitia.learners._tree_input import check_features, check_seeds, check_sparse_labels, weight_columns
 
@@ -314,27 +315,49 @@ def predict_boosted(
     for model in models:
         if X.shape[1] != model.n_features:
             raise ComitiaError(f"X has {X.shape[1]} features, but the trees were grown on {model.n_features}.")
-        yield _probabilities(model, X, model.n_rounds if n_rounds is None else min(n_rounds, model.n_rounds))
+    if X.shape[0] <= FEW:
+        yield from _of_few(models, X, n_rounds)
+        return
+    for model in models:
+        yield _probabilities(model, X, n_rounds)
 
 
-def _probabilities(model: BoostedTrees, X: Any, n_rounds: int) -> NDArray[np.float64]:
+def _probabilities(model: BoostedTrees, X: Any, n_rounds: int | None) -> NDArray[np.float64]:
     scores = np.tile(model.base, (X.shape[0], 1))
 
     def add_rows(rows: slice) -> None:
         for start in range(rows.start, rows.stop, _ROWS_AT_ONCE):
             part = slice(start, min(start + _ROWS_AT_ONCE, rows.stop))
-            add_values(
-                X[part].toarray() if sparse.issparse(X) else np.ascontiguousarray(X[part]),
-                model.feature,
-                model.threshold,
-                model.right,
-                model.missing_left,
-                model.tree_starts[: n_rounds + 1],
-                model.values,
-                model.leaf_starts,
-                scores[part],
-            )
-            scores[part] = 1.0 / (1.0 + np.exp(-scores[part]))
+            _add(model, X[part].toarray() if sparse.issparse(X) else X[part], n_rounds, scores[part])
+            scores[part] = _sigmoid(scores[part])
 
     over_slices(add_rows, len(scores))
     return scores
+
+
+def _of_few(models: Sequence[BoostedTrees], X: Any, n_rounds: int | None) -> NDArray[np.float64]:
+    """Return the probabilities (M, n, K) of all sequences at once, which takes less than what Python does for each."""
+    X = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)
+    scores = np.repeat(np.array([model.base for model in models])[:, None, :], len(X), axis=1)
+    for model, found in zip(models, scores, strict=True):
+        _add(model, X, n_rounds, found)
+    return _sigmoid(scores)
+
+
+def _add(model: BoostedTrees, X: Any, n_rounds: int | None, scores: NDArray[np.float64]) -> None:
+    """Add what the first trees of a sequence, or all, say about dense X to ``scores`` (n, K)."""
+    add_values(
+        np.ascontiguousarray(X),
+        model.feature,
+        model.threshold,
+        model.right,
+        model.missing_left,
+        model.tree_starts if n_rounds is None else model.tree_starts[: n_rounds + 1],
+        model.values,
+        model.leaf_starts,
+        scores,
+    )
+
+
+def _sigmoid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(1.0 / (1.0 + np.exp(-scores)))

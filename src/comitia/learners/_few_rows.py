@@ -13,7 +13,7 @@ from comitia.learners._chains import ChainFit, walk
 from comitia.learners._logistic_predict import TILE, checked, sigmoid
 
 FEW = 32
-"""So many dense rows or fewer are predicted for all members in one call, without threads."""
+"""So many rows or fewer are predicted for all members in one call, without threads."""
 
 
 def are_few(X: Any) -> bool:
