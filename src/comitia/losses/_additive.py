@@ -74,7 +74,9 @@ def _kept(
             _mend(q if gain is None else gain(q, labels), answers, some, cut, take_level)
             part[there] = answers
 
-    over_slices(keep, len(p), at_least=256, at_most=rows_at_once(p.shape[1]))
+    size = rows_at_once(p.shape[1])
+    # Fewer take less time than a thread to start.
+    over_slices(keep, len(p), at_least=2 * size, at_most=size // 2)
     return labeling
 
 
