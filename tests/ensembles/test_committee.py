@@ -155,6 +155,30 @@ def test_labelsets_have_the_probability_that_a_belief_gives_them_and_weights_fol
     assert likelihood_selection(likelihood, np.ones(500)).weights[0] > 0.9
 
 
+def test_out_of_bag_losses_are_those_of_what_the_ensembles_say_of_each_instance_they_have_not_seen(committee):
+    weights = np.array(list(committee.weights_.values()))
+    p = np.tensordot(weights, [ensemble.oob_proba_ for ensemble in committee.members_.ensembles], 1)
+    known = committee.oob_mask_.all(axis=0)
+    assert 100 < known.sum() < len(X)
+    wrong = ((p[known] > 0.5) != Y[known]).mean(axis=1)
+    np.testing.assert_allclose(committee.oob_table_["hamming"]["gmv"], wrong.mean(), atol=1e-12)
+    np.testing.assert_allclose(committee.oob_proba_[known], p[known], atol=1e-12)
+    gmv = clone(committee).set_params(aggregation="gmv").fit(X, Y)
+    np.testing.assert_allclose(gmv.oob_losses_[known], wrong, atol=1e-12)
+
+
+def test_whoever_knows_whole_labelsets_better_has_more_weight_in_mixtures():
+    # Exactly one label is relevant, and one cut cannot tell which.
+    rng = np.random.default_rng(0)
+    known = rng.integers(0, 4, 200)
+    told, one = known[:, None] + 0.1 * rng.random((200, 1)), np.eye(4, dtype=int)[known]
+    few = EMODTClassifier(20, max_features=None, min_samples_split=2)
+    members = [("stumps", EMODTClassifier(20, max_depth=1)), ("trees", few)]
+    for order in (members, members[::-1]):
+        weights = CommitteeClassifier(order, random_state=0).fit(told, one).joint_weights_
+        assert weights["trees"] > 0.8
+
+
 def test_joint_weights_are_learnt_for_whole_labelsets(committee):
     assert list(committee.joint_weights_) == list(committee.weights_)
     assert sum(committee.joint_weights_.values()) == pytest.approx(1)

@@ -227,7 +227,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
             return list(self.default_members(X, Y))
         if not self.members:
             raise ComitiaError("members must name at least one (name, classifier).")
-        if any(not isinstance(one, tuple | list) or len(one) != 2 for one in self.members):
+        if not _are_pairs(self.members):
             raise ComitiaError(f"members must be 'auto' or a list of (name, classifier); got {self.members!r}.")
         self._validate_names([name for name, _ in self.members])
         return list(self.members)
@@ -361,10 +361,14 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = [] if isinstance(self.members, str) else [get_tags(member) for _, member in self.members]
+        given = [get_tags(one[1]) for one in self.members] if _are_pairs(self.members) else []
         tags.input_tags.sparse = all(tag.input_tags.sparse for tag in given)
         tags.input_tags.allow_nan = bool(given) and all(tag.input_tags.allow_nan for tag in given)
         return tags
+
+
+def _are_pairs(members: Any) -> bool:
+    return not isinstance(members, str) and all(isinstance(one, tuple | list) and len(one) == 2 for one in members)
 
 
 # Instances whose pooled beliefs are kept during a fit.

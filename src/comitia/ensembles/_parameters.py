@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Literal, TypeAlias, TypeVar
 
 from comitia import _titles
@@ -34,7 +35,7 @@ _DECISION = """\
         What predictions are made for: a name of :data:`comitia.LOSSES`, a loss, or a function of (truth, labeling); or
         a measure of a whole set, such as a name of :data:`comitia.MEASURES`, which becomes a cut for each label that is
         found on instances which members have not seen.  May change after ``fit``.
-    aggregation : str, Aggregation or None, default=None
+    aggregation : str, Aggregation or None, default=[[way]]
         How members decide together: a name of :data:`comitia.AGGREGATIONS`, also as tables print it, with a pool or a
         reading (``"CTP · median"``, ``"ctp · seen 0.3"``); or None, the paper's advice for the loss.  Ensembles with
         out-of-bag losses also take ``"oob"``, which chooses it, and with ``reading="auto"`` the reading as well, by
@@ -130,8 +131,9 @@ Class = TypeVar("Class", bound=type)
 
 
 def documented(cls: Class) -> Class:
-    """Write the shared parameters and attributes out in the docstring of an ensemble."""
-    for mark, text in _SECTIONS.items():
+    """Write the shared parameters and attributes out in the docstring of an ensemble, with its way of deciding."""
+    way = inspect.signature(cls).parameters["aggregation"].default
+    for mark, text in {**_SECTIONS, "[[way]]": "None" if way is None else f'"{way}"'}.items():
         if cls.__doc__ is not None:
             cls.__doc__ = cls.__doc__.replace(mark, text)
     return cls

@@ -56,7 +56,7 @@ def read_call(text: str) -> dict[str, Any]:
         call = ast.parse(f"f{arguments}", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise PlanError(f"{text!r} is no call as Python writes them: {error}.") from error
-    if not isinstance(call, ast.Call):
+    if not isinstance(call, ast.Call) or isinstance(call.func, ast.Call):
         raise PlanError(f"{text!r} must be one call.")
     return {_key(head): head, **_parameters(call, text)}
 

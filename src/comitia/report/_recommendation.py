@@ -333,7 +333,7 @@ def _lines(code: str, imports: Sequence[str], loader: str, columns: Mapping[str,
     classifier.predict(X)
     """
     if not loader:
-        said = [f'X.attrs["columns"] = {dict(columns)!r}'] if columns else []
+        said = [f'X.attrs["columns"] = {dict(columns)!r}  # from polars: X = X.to_pandas() first'] if columns else []
         return "\n".join([*imports, *said, f"classifier = {code}", "classifier.fit(X, Y)", "classifier.predict(X)"])
     ours = [line for line in imports if line.startswith("from comitia import ")] or ["from comitia import"]
     others = [line for line in imports if line not in ours]
