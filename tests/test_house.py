@@ -10,6 +10,7 @@ import pkgutil
 import re
 import sys
 import tomllib
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,14 @@ def test_files_have_at_most_400_lines_and_functions_at_most_70_beside_their_docs
         if isinstance(node, ast.FunctionDef):
             docstring = (ast.get_docstring(node, clean=False) or "").splitlines()
             assert node.end_lineno - node.lineno + 1 - len(docstring) <= 70, node.name
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCES[0].parent)))
+def test_no_file_is_compiled_with_a_warning(path):
+    """Python warns of literals that are compared as objects, which may be equal and still be others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile(path.read_text(encoding="utf-8"), path, "exec")
 
 
 def doors() -> Iterator[tuple[str, object]]:

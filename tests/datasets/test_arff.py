@@ -135,6 +135,9 @@ def test_instance_weights_in_braces_become_sample_weights(tmp_path: Path) -> Non
         assert dataset.sample_weight is not None
         assert dataset.sample_weight.tolist() == [0.5, 3, 1]
     assert read(HEADER + "1,2,0\n", tmp_path).sample_weight is None
+    quoted = read(HEADER + "1,2,0,{'2.5'}\n1,2,1,{0}\n1,2,1,{'0'}\n", tmp_path).sample_weight
+    assert quoted is not None
+    assert quoted.tolist() == [2.5, 0, 0]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])

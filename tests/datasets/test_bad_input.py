@@ -31,6 +31,9 @@ ROWS = {
     "an open weight": ("1,x,0,{1\n", 6, "weight"),
     "a negative weight": ("1,x,0,{-1}\n", 6, "weight"),
     "a weight that is none": ("1,x,0,{w}\n", 6, "weight"),
+    "a negative weight in quotes": ("1,x,0,{'-1'}\n", 6, "expected a finite weight of at least 0, found -1.0"),
+    "a weight without end": ("1,x,0,{inf}\n", 6, "expected a finite weight of at least 0, found inf"),
+    "a weight that is no number": ("1,x,0,{nan}\n", 6, "expected a finite weight of at least 0, found nan"),
     "a sparse row among dense ones": ("1,x,0\n{0 1}\n", 7, "expected all rows dense or all rows sparse"),
     "a dense row among sparse ones": ("{0 1}\n1,x,0\n", 7, "expected all rows dense or all rows sparse"),
     "an index out of range": ("{3 1}\n", 6, "expected an index below 3"),
@@ -68,6 +71,28 @@ HEADERS = {
 def test_wrong_rows_are_refused_with_their_line(case: str, tmp_path: Path) -> None:
     rows, line, message = ROWS[case]
     _assert_refused(HEAD + rows, line, message, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("declared", "found"),
+    [
+        ("{a,b}", "{a,b}"),
+        ("{a,b,c,d,e,f}", "{a,b,c,d}"),
+        ("{0,1,2}", "{0,1,2}"),
+        ("string", "string"),
+        ("date", "date"),
+    ],
+)
+def test_a_label_that_is_declared_otherwise_is_refused_with_what_it_is(
+    declared: str, found: str, tmp_path: Path
+) -> None:
+    text = f"@relation r\n@attribute a numeric\n@attribute y {declared}\n@data\n1,0\n"
+    _assert_refused(text, 3, f"expected label 'y' to be declared {{0,1}}, found {found}", tmp_path)
+
+
+def test_a_numeric_label_is_zero_or_one(tmp_path: Path) -> None:
+    text = "@relation r\n@attribute a numeric\n@attribute y numeric\n@data\n1,1.0\n"
+    _assert_refused(text + "2,'2'\n", 6, "expected a label to be 0 or 1, found '2'", tmp_path)
 
 
 @pytest.mark.parametrize("case", HEADERS)

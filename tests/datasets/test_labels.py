@@ -111,6 +111,14 @@ def test_what_only_looks_like_an_array_is_no_list_of_labels(cell: str, tmp_path:
         load_table(path, labels_in="tags")
 
 
+@pytest.mark.parametrize("cell", ['["a", ["b"]]', "[1.5]", "(None,)", '[{"a": 1}]', "[True, 2.0]"])
+def test_a_list_that_holds_something_else_than_names_is_refused_where_it_stands(cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    pandas.DataFrame({"x": range(3), "tags": ['["a"]', '["b"]', cell]}).to_csv(path, index=False)
+    with pytest.raises(DataFormatError, match=r"t\.csv: row 3, 'tags': .*must be a list of names; got "):
+        load_table(path, labels_in="tags")
+
+
 def test_the_sign_that_most_cells_hold_is_offered(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,tags\n1,a\n2,a|b\n3,b|a\n")

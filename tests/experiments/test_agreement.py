@@ -5,8 +5,8 @@ import warnings
 
 import pytest
 
-from comitia.experiments import ClusterError
-from comitia.experiments._agreement import Agreement, about
+from comitia.experiments import Cell, ClusterError
+from comitia.experiments._agreement import Agreement, about, computed_by
 from comitia.experiments._provenance import _name_of_process
 
 
@@ -46,3 +46,17 @@ def test_workers_of_other_versions_are_named_and_those_that_died_are_left_out():
 def test_a_process_keeps_its_name_and_another_has_another():
     assert _name_of_process(os.getpid()) == _name_of_process(os.getpid())
     assert _name_of_process(1) != _name_of_process(2)
+
+
+def test_who_computed_what_is_listed_by_dataset_and_ensemble():
+    a = {"worker": "a", "processor": "P", "rounding": "x"}
+    b = {"worker": "b", "processor": "Q", "rounding": "y", "data came": "by its path"}
+    cells = [("songs", "ecc", a), ("birds", "ecc", a), ("songs", "ebr", a), ("songs", "ecc", a), ("birds", "ebr", b)]
+    found = computed_by([(Cell(dataset, kind, 0, i), kept) for i, (dataset, kind, kept) in enumerate(cells)])
+    assert found["workers"] == {
+        "a, P, rounding x": "songs: ecc 2, ebr 1; birds: ecc 1",
+        "b, Q, rounding y, data by its path": "birds: ebr 1",
+    }
+    assert found["rounding"].startswith("2 kinds: ")
+    assert "rounding" not in computed_by([(Cell("songs", "ecc", 0, 0), a)])
+    assert computed_by([(Cell("songs", "ecc", 0, 0), {})]) == {}

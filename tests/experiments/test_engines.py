@@ -1,11 +1,15 @@
 """Work in processes: limits on threads, and processes that end before their work does."""
 
+import contextlib
 import os
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from comitia._errors import ComitiaError
+from comitia.experiments import _engines
 from comitia.experiments._engines import CrashError, Processes, ThisProcess, local_engine
 
 
@@ -75,3 +79,45 @@ def test_what_cannot_be_handed_over_is_told_in_a_sentence():
 def test_cores_are_shared_among_the_items(cores, items, slots, threads):
     engine = local_engine(cores, items)
     assert (engine.slots, engine.threads) == (slots, threads)
+
+
+@pytest.mark.parametrize("error", [None, OSError("no more processes")])
+def test_both_processes_that_clean_up_are_started_and_told_to_say_nothing(error, monkeypatch):
+    started, before = [], list(sys.warnoptions)
+
+    def ensure_running(of):
+        assert sys.warnoptions == [*before, "ignore:resource_tracker"]
+        started.append(of)
+        if error is not None:
+            raise error
+
+    trackers = (_engines.multiprocessing.resource_tracker, _engines.loky.backend.resource_tracker)
+    for one in trackers:
+        monkeypatch.setattr(one, "ensure_running", lambda of=one: ensure_running(of))
+    with contextlib.nullcontext() if error is None else pytest.raises(OSError, match="no more"):
+        _engines._start_trackers()
+    assert started == list(trackers)[: 2 if error is None else 1]
+    assert sys.warnoptions == before
+
+
+@pytest.mark.parametrize("address", ["ray", "ray://host:1"])
+def test_an_address_of_ray_is_handed_to_ray(address, monkeypatch):
+    found = []
+    there = SimpleNamespace(RayWorkers=lambda *given: found.append(given) or "ray's")
+    monkeypatch.setitem(sys.modules, "comitia.experiments._ray", there)
+    monkeypatch.setattr("comitia.experiments._ray", there, raising=False)
+    assert _engines.cluster_engine(address, 3) == "ray's"
+    assert found == [(address, 3)]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "message"),
+    [
+        ("rays", "must be tcp://HOST:PORT .* got 'rays', which is no file"),
+        ("tcp:host", "which is no file"),
+        (5, "an address, a scheduler file or a Dask client; got 5"),
+    ],
+)
+def test_what_is_no_cluster_is_refused(cluster, message):
+    with pytest.raises(_engines.ClusterError, match=message):
+        _engines.cluster_engine(cluster)

@@ -196,3 +196,15 @@ def test_a_cluster_that_is_not_there_is_told_in_a_sentence(plan, monkeypatch):
     monkeypatch.setattr(ray, "init", refused)
     with pytest.raises(ClusterError, match=r"ray://nowhere:1 cannot be reached .* nobody answers"):
         run_plan(plan, cluster="ray://nowhere:1")
+
+
+@pytest.mark.parametrize(
+    ("cores", "at_most", "slots"), [(5000.0, None, 5000), (5000.0, 7, 7), (3.0, 7, 3), (0.5, None, 1), (None, 7, 1)]
+)
+def test_as_much_is_in_the_hands_of_ray_as_it_has_cores_or_as_it_may_have(cores, at_most, slots, monkeypatch):
+    from comitia.experiments import _ray
+
+    resources = {} if cores is None else {"CPU": cores}
+    there = SimpleNamespace(is_initialized=lambda: True, cluster_resources=lambda: resources)
+    monkeypatch.setattr(_ray, "ray", there)
+    assert _ray.RayWorkers("ray", at_most).slots == slots

@@ -40,6 +40,9 @@ def test_the_same_plan_takes_up_its_folder(tmp_path, plan):
         ({"losses": ("f1",)}, 'losses: ["hamming", "subset01", "f1"] in the folder, ["f1"] now'),
         ({"ensembles": (EnsembleSetting("emodt", {"n_estimators": 9}),)}, "ensembles.emodt.n_estimators: 12 in the"),
         ({"ensembles": (EnsembleSetting("emodt", {"n_estimators": 12}),)}, "ensembles.ebr: only in the folder"),
+        ({"name": "größer"}, 'name: "small" in the folder, "größer" now'),
+        ({"name": "n" * 78}, '"' + 78 * "n" + '" now'),
+        ({"name": "n" * 79}, '"' + 76 * "n" + "... now"),
     ],
 )
 def test_a_folder_of_a_different_plan_is_refused_with_the_difference(tmp_path, plan, change, named):

@@ -97,6 +97,44 @@ def test_partial_answers_from_label_sets_are_never_worse_than_deciding_everythin
         assert reached[0] <= min(expected.values()) + 1e-12
 
 
+def prefixes(labeling, order):
+    """A labeling of which only the first labels of an order are kept: none, one, ..., all."""
+    kept = np.full((len(order) + 1, len(order)), -1)
+    for d in range(len(order) + 1):
+        kept[d, order[:d]] = labeling[order[:d]]
+    return kept
+
+
+def spans(order):
+    """The first labels of an order relevant, the last ones not, and those between left open."""
+    K = len(order)
+    found = np.full(((K + 1) * (K + 2) // 2, K), -1)
+    for answer, (top, last) in zip(found, ((a, b) for a in range(K + 1) for b in range(a, K + 1)), strict=True):
+        answer[order[:top]], answer[order[last:]] = 1, 0
+    return found
+
+
+@pytest.mark.parametrize("penalty", ["linear", "concave"])
+@pytest.mark.parametrize("loss", LOSSES[2:], ids=str)
+def test_partial_answers_from_label_sets_are_the_best_in_the_order_of_what_is_likely(loss, penalty):
+    rng = np.random.default_rng(7)
+    K = 6
+    sets = LabelSets.from_rows([(rng.random((5, K)) < 0.4, rng.dirichlet(np.ones(5))) for _ in range(12)])
+    for cost in (0.02, 0.2, 0.5, 0.9):
+        rule, p = Abstaining(loss, cost, penalty), sets.marginals()
+        chosen, plain = rule.minimise(sets), loss.minimise(sets)
+        for i in range(12):
+            if isinstance(loss, SubsetZeroOne):
+                modes = (plain[i], (p[i] > 0.5).astype(int))
+                tried = np.concatenate(
+                    [prefixes(mode, np.argsort(np.abs(mode - p[i]), kind="stable")) for mode in modes]
+                )
+            else:
+                tried = np.concatenate([spans(np.argsort(-p[i], kind="stable")), plain[i : i + 1]])
+            best = rule.risk(sets.take(np.full(len(tried), i)), tried).min()
+            assert rule.risk(sets.take([i]), chosen[i : i + 1])[0] == pytest.approx(best, abs=1e-12)
+
+
 def test_partial_answers_from_label_sets_are_rarely_worse_than_the_best(record_property):
     rng = np.random.default_rng(1)
     K, gaps = 5, []

@@ -4,15 +4,17 @@
     python -m tests.mutation --sample 30 --seed 1 --log mutants.jsonl
 
 A place is drawn at random from each package, and one of the mutations that its operators know for it; every place is as
-likely as any other.  Left out are annotations, which are never evaluated, imports for them, and decorators that compile
-a loop, without which it is only slower.  Each mutant stands in a copy of the tree from which no real data are found.
+likely as any other.  Left out are annotations, which are never evaluated, imports for them, decorators that compile a
+loop, without which it is only slower, and what is no Python any more.  Each mutant stands in a copy of the tree from
+which no real data are found.
 
 First the fast tests of a package run once, and what each of them calls is noted.  A mutant then meets the tests that
 call the function it stands in, the quick ones first, until one fails; that one must pass without the fault.  A compiled
 loop is compiled again, and so is what calls it.  Tests that reach a function in another process only are not known to
-call it, those that start clusters are left out, and tests that would take more than two minutes together are cut off
-there: the count of noticed mutants can be too low by them, not too high.  `--again` tests those that survived once
-more, with `--slow` by all tests of the package, slow ones too.  A log that is there already is continued.
+call it, those that start clusters are met by mutants of the file that does so, and tests that took more than eight
+minutes together when they were watched are cut off there: the count of noticed mutants can be too low by them, not too
+high.  `--again` tests those that survived once more, with `--slow` by all tests of the package, slow ones too.  A log
+that is there already is continued.
 """
 
 from __future__ import annotations

@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutation.places import ROOT, Mutant
-from tests.mutation.watched import HOUSE, Functions, Notes, Test, Watch, files
+from tests.mutation.watched import CLUSTERS, HOUSE, Functions, Notes, Test, Watch, files
 
 PYTEST = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
 FAST, ALL = "not slow and not long and not browser", "not long and not browser"
 SECONDS = 30
 """The processor's time that a test may take beyond ten times what it takes without a fault, or as much again where
 loops are compiled; one that takes more has noticed it."""
-FIRST, LIMIT = 8, 120
-"""How many seconds of tests are run first, and how many before a mutant is given up as one that survived."""
+QUICK, FIRST, LIMIT = 0.1, 8, 480
+"""How many seconds a quick test takes, how many of tests are run first, and how many before a mutant is given up as one
+that survived: they took so long when they were watched, and take a third of it by themselves."""
 
 
 class Bench:
@@ -87,6 +88,8 @@ class Bench:
                     code, failed = self._run(Chosen(self.result, None, cache), asked)
                 else:
                     code, failed = self._met(tests, cache)
+                    if code in (0, 5) and (clusters := CLUSTERS.get(path.name)):
+                        code, failed = self._run(Chosen(self.result, None, cache), ["-m", FAST, "-x", clusters])
             finally:
                 path.write_text(before, encoding="utf-8")
                 os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -113,19 +116,30 @@ class Bench:
             file: said.search((self.tree / file).read_text(encoding="utf-8")) is not None
             for file in {_file(test) for test in tests}
         }
-        if (around := self.functions.around(mutant)) is None:
-            own, file = set(files(self.tree, package)), mutant.path.removeprefix("src/") + ":"
-            tests = [test for test in tests if _file(test) in own or any(call.startswith(file) for call in test.calls)]
-        else:
-            callers = self.functions.callers(mutant.path, around)
+        around, is_called = self.functions.around(mutant)
+        callers = self.functions.callers(mutant.path, around)
+        if is_called:
             is_compiled = self.functions.is_compiled(mutant.path)
             tests = [test for test in tests if test.calls & callers or (is_compiled and speaks[_file(test)])]
+        else:
+            own, calls = set(files(self.tree, package)), {call for test in tests for call in test.calls}
+            of_file = {call for call in calls if call.startswith(mutant.path.removeprefix("src/") + ":")}
+            tests = [test for test in tests if _file(test) in own or test.calls & of_file]
+            callers = callers if around else of_file
         tests.sort(key=lambda test: test.seconds)
         files_of, place = Counter[str](), {}
         for test in tests:  # by turns, so that a file of many quick tests does not keep the others from being met
             place[test.name] = files_of[_file(test)]
             files_of[_file(test)] += 1
-        return sorted(tests, key=lambda test: (place[test.name], not (speaks[_file(test)] or _file(test) == HOUSE)))
+        return sorted(
+            tests,
+            key=lambda test: (
+                _file(test) not in HOUSE and not test.calls & callers,
+                test.seconds > QUICK,
+                place[test.name],
+                not speaks[_file(test)],
+            ),
+        )
 
     def _met(self, tests: list[Test], cache: Path) -> tuple[int, str | None]:
         """Run tests until one fails, in two parts, so that the first are not kept waiting for the files of the rest."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import random
 import re
+import warnings
 from collections import defaultdict
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,13 +34,26 @@ class Mutant(NamedTuple):
             (ROOT / self.path).read_text(encoding="utf-8"), get_operator(self.operator)(), self.occurrence
         )
 
+    def is_python(self) -> bool:
+        """Whether the file can still be compiled."""
+        with warnings.catch_warnings(), contextlib.suppress(SyntaxError):
+            warnings.simplefilter("ignore")
+            compile(self.code(), self.path, "exec")
+            return True
+        return False
+
 
 def drawn(package: str, sample: int, seed: int) -> list[Mutant]:
-    """Draw places of a package, and a mutation at each; a larger sample begins with a smaller one."""
+    """Draw places of a package, and a mutation at each; a larger sample begins with a smaller one.
+
+    What is no Python any more is no fault that could be made, and is left out: operators take the star of a signature
+    for a product.
+    """
     rng = random.Random(f"{seed}/{package}")
     places = list(mutations(package).values())
     rng.shuffle(places)
-    return [random.Random(f"{seed}/{place[0]}").choice(place) for place in places[:sample]]
+    mutants = (random.Random(f"{seed}/{place[0]}").choice(place) for place in places)
+    return list(islice((mutant for mutant in mutants if mutant.is_python()), sample))
 
 
 def mutations(package: str) -> dict[tuple[Any, ...], list[Mutant]]:

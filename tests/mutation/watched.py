@@ -25,9 +25,10 @@ PACKAGES = {
 }
 """The tests of a package, beside its own examples.  To survive, a mutant of a function must pass those of all packages
 that call it, and one of what is run on import those of its package and of who calls something of its file."""
-HOUSE = "tests/test_house.py"
-LEFT_OUT = ("test_dask.py", "test_ray.py")
-"""Tests that start clusters, which takes minutes for each mutant."""
+HOUSE = ("tests/test_house.py", "tests/test_defaults.py", "tests/test_ends.py", "tests/test_refusals.py")
+"""Tests of all packages."""
+CLUSTERS = {"_dask.py": "tests/experiments/test_dask.py", "_ray.py": "tests/experiments/test_ray.py"}
+"""Tests that start clusters, which takes minutes for each mutant: only those of the file that does so meet them."""
 
 
 class Test(NamedTuple):
@@ -42,13 +43,14 @@ def files(tree: Path, package: str) -> list[str]:
     """The files of a package that hold tests or examples."""
     found = [
         file
-        for name in (f"src/comitia/{package}", *PACKAGES[package], HOUSE)
+        for name in (f"src/comitia/{package}", *PACKAGES[package], *HOUSE)
         for file in sorted((tree / name).rglob("*.py")) or [tree / name]
     ]
     return [
         file.relative_to(tree).as_posix()
         for file in found
-        if file.name not in LEFT_OUT and (file.name.startswith("test_") or ">>> " in file.read_text(encoding="utf-8"))
+        if file.relative_to(tree).as_posix() not in CLUSTERS.values()
+        and (file.name.startswith("test_") or ">>> " in file.read_text(encoding="utf-8"))
     ]
 
 
@@ -143,12 +145,16 @@ class Functions:
             for path in sorted((tree / "src").rglob("*.py"))
         }
 
-    def around(self, mutant: Mutant) -> str | None:
-        """The outermost function in which a mutant stands; None where it is run when the module is imported."""
+    def around(self, mutant: Mutant) -> tuple[str, bool]:
+        """The outermost function in which a mutant stands, if any, and whether it is run when that is called.
+
+        Otherwise it is run when the module is imported, as decorators and defaults are.
+        """
         for name, node in self._functions(mutant.path):
-            if node.body[0].lineno <= mutant.line <= node.end_lineno:
-                return name
-        return None
+            first = min(part.lineno for part in (node, *node.decorator_list))
+            if first <= mutant.line <= node.end_lineno:
+                return name, mutant.line >= node.body[0].lineno
+        return "", False
 
     def is_compiled(self, path: str) -> bool:
         return COMPILES.search(self.texts[path]) is not None

@@ -1,0 +1,149 @@
+"""What cannot be meant is refused in a sentence that says what was expected and what was given."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.naive_bayes import GaussianNB
+
+from comitia import (
+    ComitiaError,
+    CommitteeClassifier,
+    EBRClassifier,
+    EMOBTClassifier,
+    EMODTClassifier,
+    MultilabelVotingClassifier,
+    Observed,
+    get_loss,
+)
+from comitia.datasets import Dataset, load_table
+from comitia.ensembles._crews import BoostedCrew, ChainCrew, TreeCrew
+from comitia.ensembles._targets import Form
+from comitia.experiments import LossSetting
+from comitia.experiments._calls import read_call
+from comitia.losses import (
+    Abstaining,
+    Constraints,
+    CountLoss,
+    CustomLoss,
+    FLoss,
+    Hamming,
+    Within,
+    cost_for_rate,
+    minimise_within,
+)
+from comitia.relevance import LabelSets, Marginals, Seen, Shared, votes
+
+RNG = np.random.default_rng(0)
+X = RNG.random((20, 3))
+Y = (RNG.random((20, 2)) < 0.5).astype(int)
+P = Marginals([[0.2, 0.6], [0.7, 0.4]])
+TREES = EMODTClassifier(3, random_state=0).fit(X, Y)
+CREW = TREES.members_
+OTHERS = EMODTClassifier(2, random_state=0).fit(X[:, :2], Y).members_.trees
+DATA = Dataset(X, Y.astype(np.int8), ("a", "b", "c"), ("y", "z"), "mine")
+
+
+def warm(**changes):
+    return EMODTClassifier(3, warm_start=True, random_state=0).fit(X, Y).set_params(**changes)
+
+
+REFUSED = {
+    "joint=True asks for joint .* EBRClassifier": lambda: list(
+        EBRClassifier(n_estimators=2).fit(X, Y).predict_members(X, joint=True)
+    ),
+    r"fewer than the 3 members": lambda: warm(n_estimators=2).fit(X, Y),
+    r"labels": lambda: warm(n_estimators=4).fit(X, Y[:, :1].repeat(3, 1)),
+    r"oob_score=True cannot be turned on by a warm start": lambda: warm(oob_score=True, n_estimators=4).fit(X, Y),
+    r"aggregation='oob' chooses": lambda: TREES.set_params(aggregation="oob").predict(X),
+    r"no instance is out of bag for any member": lambda: EMODTClassifier(
+        1, oob_score=True, bootstrap=False, max_samples=20
+    ).fit(X, Y),
+    r"members must be 'auto' or a list .* got 'some'": lambda: CommitteeClassifier("some").fit(X, Y),
+    r"members must name at least one": lambda: CommitteeClassifier([]).fit(X, Y),
+    r"members must be 'auto' or a list .* got \[\('a',\)\]": lambda: CommitteeClassifier([("a",)]).fit(X, Y),
+    r"not seen; got n_samples=1": lambda: CommitteeClassifier([("a", EMODTClassifier(2))]).fit(X[:1], Y[:1]),
+    r"estimators must name at least one": lambda: MultilabelVotingClassifier([]).fit(X, Y),
+    r"all estimators are dropped": lambda: MultilabelVotingClassifier([("a", "drop")]).fit(X, Y),
+    r"weights must have one entry for each of 1 ": lambda: MultilabelVotingClassifier(
+        [("a", GaussianNB())], weights=[1, 2]
+    ).fit(X, Y),
+    r"X has 20, y has 19": lambda: MultilabelVotingClassifier([("a", EMODTClassifier(2))]).fit(X, Y).tune(X, Y[:19]),
+    r"fit must be a ChainFit; got str": lambda: ChainCrew("x", np.zeros(3), np.ones(3), "predict"),
+    r"trees must hold at least one": lambda: TreeCrew([], CREW.table),
+    r"trees must hold at least one Multi": lambda: TreeCrew([CREW.trees[0], "tree"], CREW.table),
+    r"table must be an array of int8 of shape \(any, 2\); got int8 of shape \(3, 3\)": lambda: TreeCrew(
+        CREW.trees, np.eye(3, dtype=np.int8)
+    ),
+    r"table must hold each labelset once": lambda: TreeCrew(CREW.trees, np.array([[0, 1], [0, 1]], np.int8)),
+    r"grown on the same features": lambda: TreeCrew([*CREW.trees, OTHERS[0]], CREW.table),
+    r"labelsets": lambda: TreeCrew(CREW.trees, np.array([[0, 1]], np.int8)),
+    r"models must hold at least one": lambda: BoostedCrew([]),
+    r"models must have been grown on the same": lambda: BoostedCrew(
+        [
+            *EMOBTClassifier(1, max_rounds=2).fit(X, Y).members_.models,
+            *EMOBTClassifier(1, max_rounds=2).fit(X[:, :2], Y).members_.models,
+        ]
+    ),
+    r"sparse must say whether .*got 1": lambda: Form("<i8", None, 1),
+    r"type of numbers; got 5": lambda: Form(5, None, False),
+    r"type of numbers; got '<U1'": lambda: Form("<U1", None, False),
+    r"one or two classes": lambda: Form("<i8", np.arange(3), False),
+    r"truth and labeling must have one shape; got \(1, 2\) and \(1, 3\)": lambda: FLoss().value([[0, 1]], [[0, 1, 1]]),
+    r"shape \(2, 2\)": lambda: FLoss().risk(P, [[0, 1]]),
+    r"got shape \(1, 2\)|got \(1, 2\)": lambda: Abstaining("f1", 1).risk(P, [[0, 1]]),
+    r"expected Marginals.*got int": lambda: FLoss().minimise(5),
+    r"no instances to find a price on": lambda: cost_for_rate(Marginals(np.zeros((0, 2))), "f1", 0.1),
+    r"K ≥ 1; got shape \(2,\)": lambda: Abstaining("f1", 1).risk(P, [0, 1]),
+    r"the loss has limits of its own": lambda: minimise_within(
+        Within(Hamming(), Constraints(at_least=1)), P, Constraints(at_most=1)
+    ),
+    r"function of \(tp, fp, fn, tn\); got 3": lambda: CountLoss(3),
+    r"losses of shape": lambda: CountLoss(lambda tp, fp, fn, tn: np.zeros(3)).value([[0, 1]], [[0, 1]]),
+    r"function of \(truth, labeling\); got 3": lambda: CustomLoss(3),
+    r"candidates must be 'auto'.*got 'most'": lambda: CustomLoss(Hamming().value, candidates="most"),
+    r"must return 1 losses, one a row; got shape \(\)": lambda: CustomLoss(lambda y, h: 0.0).value([[0, 1]], [[0, 1]]),
+    r"must return finite losses": lambda: CustomLoss(lambda y, h: np.full(1, np.nan)).value([[0, 1]], [[0, 1]]),
+    r"candidates have 3 labels, the belief has 2": lambda: CustomLoss(Hamming().value, candidates=[[0, 1, 1]]).minimise(
+        P
+    ),
+    r"at most 16 labels; got 17": lambda: CustomLoss(Hamming().value, candidates="all").minimise(
+        Marginals(np.full((1, 17), 0.5))
+    ),
+    r"ties must be .*got 'both'": lambda: Hamming(ties="both"),
+    r"false_positive has 3 costs for 2 labels": lambda: Hamming((1, 2, 3)).minimise(P),
+    r"parameters go with a name.*\['beta'\]": lambda: get_loss(FLoss(), beta=2),
+    r"each of 2 members, .* each of 1 instances; got shape \(3,\)": lambda: votes([[[1, 0]], [[0, 1]]], [1, 2, 3]),
+    r"finite sum": lambda: LabelSets([[1], [0]], [[1.7e308, 1.7e308]], 1.0),
+    r"reading 'seen' needs beliefs": lambda: Seen()(P),
+    r"index must be a one-dimensional array of integers; got float64": lambda: Shared(P, [0.5]),
+    r"must be a name or a call": lambda: read_call("f1(beta=2"),
+    r"is no call as Python writes them": lambda: read_call("f1(beta=)"),
+    r"must be one call": lambda: read_call("f1(beta=2)(zero_division=0)"),
+    r"2\) \+ \(3\)' must be one call": lambda: read_call("f1(beta=2) + (3)"),
+    r"must name its parameters": lambda: read_call("f1(2)"),
+    r"must name its parameters.*": lambda: read_call("f1(**two)"),
+    r"plain values and calls; got x \+ y": lambda: read_call("f1(beta=x + y)"),
+    r"loss must stand alone; got kind='f1' and \{\} beside it": lambda: LossSetting("f1", loss=FLoss()),
+    r"a loss must have a kind": lambda: LossSetting(),
+    r"mine must have a feature that is used; got none of 3": lambda: DATA.with_columns(ignore=["a", "b", "c"]),
+    r"expected a table; got x\.arff, an ARFF file": lambda: load_table("x.arff", ["a"]),
+    r"counts must hold a positive number for each of 1": lambda: Observed(np.array([[1, 0]]), np.array([0.0])),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_cannot_be_meant_is_refused_in_a_sentence(message):
+    with pytest.raises(ComitiaError, match=message):
+        REFUSED[message]()
+
+
+def test_a_sparse_array_of_features_keeps_the_columns_that_are_used():
+    sparse = Dataset(csr_array(X), Y.astype(np.int8), ("a", "b", "c"), ("y", "z"), "mine")
+    some = sparse.with_columns(features=["c", "a", "b"], ignore=["b"])
+    np.testing.assert_array_equal(some.X.toarray(), X[:, [0, 2]])
+    assert some.feature_names == ("a", "c")
+    for data in (sparse, DATA):
+        frame = data.with_columns(ignore=["b"], categories=["c"]).X
+        assert (list(frame.columns), frame.attrs) == (["a", "c"], {"source": "mine", "columns": {"categories": ["c"]}})
+        np.testing.assert_array_equal(frame.to_numpy(), X[:, [0, 2]])
