@@ -9,13 +9,15 @@ import sys
 from pathlib import Path
 
 NAMES = sorted(
-    path.stem for path in Path(__file__).parent.glob("*.py") if "def run(" in path.read_text(encoding="utf-8")
+    path.stem for path in Path(__file__).parent.glob("[a-z]*.py") if "\ndef run(" in path.read_text(encoding="utf-8")
 )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help=f"which: {', '.join(NAMES)} (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="name", choices=[*NAMES, []], help=f"which: {', '.join(NAMES)} (default: all)"
+    )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, to see that everything runs")
     if "peers" in sys.argv:
         importlib.import_module("benchmarks.peers").add_options(parser)

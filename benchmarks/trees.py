@@ -28,8 +28,8 @@ def run(quick: bool = False) -> list[Case]:
     X, Y = mediamill_size(DATA, n=4_000 if quick else 39_516)
     wide = many_labels(X[: 2_000 if quick else 20_000])
     grow(X[:500], Y[:500])  # compiles
-    cases = [*fits(X, Y, "mediamill's size", 20.0, 6.0), *predictions(X, Y)]
-    cases += fits(X[: len(wide)], wide, f"K = 1,000, cardinality 5, n = {len(wide):,}", 100.0, None)
+    cases = [*fits(X, Y, "mediamill's size", 30.0, 10.0), *predictions(X, Y)]
+    cases += fits(X[: len(wide)], wide, f"K = 1,000, cardinality 5, n = {len(wide):,}", 400.0, None)
     return [*cases, *growth(X, Y), memory(len(X))]
 
 
