@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 
-from comitia import EBRClassifier, EMODTClassifier, SubsetZeroOne, votes
+from comitia import EBRClassifier, EMODTClassifier, FLoss, Marginals, SubsetZeroOne, votes
 from comitia.datasets import make_joint
 from comitia.experiments._cell import compute_cell
 from comitia.experiments._choose import choose
@@ -84,13 +84,13 @@ def test_a_mistake_in_what_to_choose_is_named(given, message):
         parse_plan(PLAN + given)
 
 
-def by_hand(ensemble, X, Y, weight):
-    """For each instance whether ten members' most frequent labeling is wrong, each voting where it was left out."""
+def by_hand(ensemble, X, Y, weight, loss):
+    """For each instance what ten members' most frequent labeling loses, each voting where it was left out."""
     ensemble = clone(ensemble).set_params(n_estimators=10, oob_score=True).fit(X, Y, sample_weight=weight)
-    cast = np.stack([member.marginals() > 0.5 for member in ensemble.predict_members(X)]).astype(int)
+    cast = np.stack([loss.minimise(Marginals(member.marginals())) for member in ensemble.predict_members(X)])
     judged = np.flatnonzero((weight > 0) & ensemble.oob_mask_.any(axis=0))
     modes = [SubsetZeroOne().minimise(votes(cast[ensemble.oob_mask_[:, i], i][:, None]))[0] for i in judged]
-    return np.repeat((np.array(modes) != Y[judged]).any(axis=1), weight[judged]).astype(float)
+    return np.repeat(loss.value(Y[judged], np.array(modes)), weight[judged])
 
 
 @pytest.mark.filterwarnings("ignore:.*no out-of-bag decision")
@@ -108,8 +108,11 @@ def test_the_best_out_of_bag_is_chosen_where_it_beats_the_first_by_a_standard_er
     ensemble = EBRClassifier(LogisticRegression(), n_estimators=7, loss="f1", random_state=3, **sample)
     chosen = choose(ensemble, {"estimator__C": candidates}, X, Y, sample_weight=weight)["estimator__C"]
     assert (ensemble.n_estimators, ensemble.loss, ensemble.estimator.C) == (7, "f1", 1.0)
-    wrong = np.array([by_hand(clone(ensemble).set_params(estimator__C=C), X, Y, weight) for C in candidates])
-    best = int(wrong.mean(axis=1).argmin())
+    wrong, f1 = (
+        np.array([by_hand(clone(ensemble).set_params(estimator__C=C), X, Y, weight, loss) for C in candidates])
+        for loss in (SubsetZeroOne(), FLoss())
+    )
+    best = min(range(len(candidates)), key=lambda at: (wrong[at].sum(), f1[at].sum()))
     gain = wrong[0] - wrong[best]
     assert gain.mean() > 0
     assert (gain.mean() > gain.std() / np.sqrt(len(gain))) == beaten
@@ -123,6 +126,17 @@ def test_of_equally_good_candidates_the_first_is_chosen_and_no_warning_is_shown(
         warnings.simplefilter("error")
         found = choose(ensemble, {"min_samples_split": [3, 2], "max_depth": [1, 2]}, X, np.ones_like(Y))
     assert found == {"min_samples_split": 3, "max_depth": 1}
+
+
+def test_of_candidates_with_as_many_wrong_the_one_of_the_larger_f_measure_is_chosen(monkeypatch):
+    wrong = {C: np.ones(300) for C in (1.0, 10.0, 100.0, 1000.0)}
+    f1 = {1.0: np.full(300, 0.1), 10.0: np.full(300, 0.6), 100.0: np.full(300, 0.5), 1000.0: np.full(300, 0.55)}
+    for C, right in ((10.0, slice(0, 150)), (100.0, slice(100, 250)), (1000.0, slice(1, 300, 2))):
+        wrong[C][right] = 0.0
+    tried = lambda trial, parameters, *given: [wrong[parameters["estimator__C"]], f1[parameters["estimator__C"]]]  # noqa: E731
+    monkeypatch.setattr("comitia.experiments._choose._tried", tried)
+    ensemble = EBRClassifier(LogisticRegression(), random_state=0)
+    assert choose(ensemble, {"estimator__C": list(wrong)}, None, None) == {"estimator__C": 100.0}
 
 
 def test_without_a_seed_candidates_draw_the_same_samples_all_the_same():

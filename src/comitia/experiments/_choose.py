@@ -13,6 +13,8 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
+from comitia.losses import FLoss
+
 MEMBERS = 10
 """Members that try a candidate: about one in three has not seen an instance, so that it gets three or four votes."""
 
@@ -34,7 +36,8 @@ def choose(
 
     The candidate with the least loss is chosen if it beats the first by more than one standard error; otherwise the
     first: on small data the least is luck.  The standard error is that of the difference, instance by instance.
-    Candidates share samples and orders of labels, so it is much smaller than that of either loss.
+    Candidates share samples and orders of labels, so it is much smaller than that of either loss.  Of candidates that
+    have as many instances wrong, the one with the larger F1-measure counts as the least.
 
     Parameters
     ----------
@@ -77,12 +80,20 @@ def choose(
     with warnings.catch_warnings():
         # A few instances are in every sample: they count for no candidate.
         warnings.filterwarnings("ignore", message=".*have no out-of-bag decision")
-        fits = (clone(trial).set_params(**parameters).fit(X, Y, sample_weight=sample_weight) for parameters in grid)
-        losses = np.array([fitted.oob_losses_ for fitted in fits])
-    judged = ~np.isnan(losses[0])
+        wrong, f1 = np.stack([_tried(trial, parameters, X, Y, sample_weight) for parameters in grid], axis=1)
+    judged = ~np.isnan(wrong[0])
     weight = np.ones(judged.sum()) if sample_weight is None else np.asarray(sample_weight, np.float64)[judged]
-    losses, weight = losses[:, judged], weight / weight.sum()
-    best = int(np.argmin(losses @ weight))
-    gain = losses[0] - losses[best]
-    mean = gain @ weight
-    return grid[best if mean > np.sqrt(weight**2 @ (gain - mean) ** 2) else 0]
+    wrong, f1 = wrong[:, judged], f1[:, judged]
+    # As many are as many: counts, which add up without rounding, are compared, and not shares.
+    best = int(np.lexsort(((f1 * weight).sum(axis=1), (wrong * weight).sum(axis=1)))[0])
+    gain, share = wrong[0] - wrong[best], weight / weight.sum()
+    mean = gain @ share
+    return grid[best if mean > np.sqrt(share**2 @ (gain - mean) ** 2) else 0]
+
+
+def _tried(trial: Any, parameters: Mapping[str, Any], X: Any, Y: ArrayLike, sample_weight: ArrayLike | None) -> Any:
+    """Return the out-of-bag losses of each instance, (2, n): subset 0/1 loss and one minus the F1-measure."""
+    ensemble = clone(trial).set_params(**parameters)
+    ensemble._judges_itself_only, ensemble._also_judged = True, (FLoss(),)
+    ensemble.fit(X, Y, sample_weight=sample_weight)
+    return [ensemble.oob_losses_, ensemble.set_params(loss="f1").oob_losses_]
