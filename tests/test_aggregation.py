@@ -16,6 +16,7 @@ from comitia import (
     POOLS,
     Aggregation,
     ComitiaError,
+    CustomLoss,
     EBRClassifier,
     EMODTClassifier,
     FLoss,
@@ -26,9 +27,10 @@ from comitia import (
     decide,
     votes,
 )
-from comitia.aggregation import Beliefs, Decision, PredictThenCombine, Votes, advised, get_aggregation
+from comitia.aggregation import Beliefs, Decision, Pooled, PredictThenCombine, Votes, advised, get_aggregation
 from comitia.aggregation._kinds import aggregation_name
-from comitia.relevance import READINGS, Observed, Seen, get_reading, mean
+from comitia.relevance import READINGS, LogOdds, Observed, Seen, get_reading, mean
+from comitia.relevance._calibration import fit_calibration
 
 probabilities = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
 
@@ -362,3 +364,21 @@ def test_members_without_weight_for_an_instance_have_no_part_in_it(kind, loss, r
             own = [(m.take(np.array([i])), w) for m, w in zip(members, weights[:, i], strict=True) if w > 0]
             alone = Beliefs(lambda joint: [m for m, _ in own], [w for _, w in own])  # noqa: B023
             np.testing.assert_array_equal(found[i], alone.decide(decision)[0], err_msg=name)
+
+
+def test_labels_without_probability_are_left_out_where_no_step_makes_something_of_them():
+    curve = fit_calibration(np.tile([[0.2], [0.8]], (60, 1)), np.tile([[0], [1]], (60, 1)), kind="sigmoid")
+    usual, seen = get_reading("auto"), Seen()
+    for loss, reading, pool, calibration, keeps in [
+        (FLoss(), usual, mean, None, True),
+        (FLoss(), usual, mean, curve, False),
+        (FLoss(), usual, POOLS["median"], None, True),
+        (FLoss(), usual, LogOdds(), None, False),
+        (FLoss(), usual, LogOdds(), curve, False),
+        (FLoss(), seen, mean, None, False),
+        (CustomLoss(Hamming().value), usual, mean, None, False),
+    ]:
+        assert Decision(loss, Pooled(pool, calibration), reading).keeps_zeros is keeps
+    assert Decision(Hamming(), Votes(FLoss()), usual).keeps_zeros is True
+    assert Decision(Hamming(), Votes(CustomLoss(Hamming().value)), usual).keeps_zeros is False
+    assert Decision(CustomLoss(Hamming().value), Votes(FLoss()), usual).keeps_zeros is False

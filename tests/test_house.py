@@ -169,3 +169,33 @@ def test_public_values_cannot_be_changed(name):
     for field in ["anything", *(field.name for field in dataclasses.fields(value))]:
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(value, field, 1)
+
+
+LEFT_TO_OTHERS = {
+    "Aggregation": {"decision"},
+    "BootstrapEnsemble": {"_fit_members"},
+    "Asking": {"_features"},
+    "Loss": {"_value", "_minimise_marginals", "_minimise_labelsets", "_risk_marginals"},
+    "LossOfCounts": {"of_counts"},
+    "Measure": {"_of_counts", "maximise"},
+    "Members": {"__iter__", "mean"},
+    "MultilabelEnsemble": {"_fit"},
+    "OverlapLoss": {"_best_labels", "_best_sizes", "_terms"},
+    "Pool": {"__call__"},
+    "Reading": {"_read"},
+    "Relevance": {"marginals", "n_instances", "n_labels", "take"},
+}
+"""What each abstract class itself leaves to those that are made of it."""
+
+
+def test_what_is_left_to_subclasses_is_abstract():
+    found = {}
+    for module in pkgutil.walk_packages(comitia.__path__, "comitia."):
+        if module.name.endswith("__main__"):
+            continue
+        for kind in vars(importlib.import_module(module.name)).values():
+            if inspect.isclass(kind) and kind.__module__ == module.name:
+                own = {name for name, value in vars(kind).items() if getattr(value, "__isabstractmethod__", False)}
+                if own:
+                    found[kind.__name__] = own
+    assert found == LEFT_TO_OTHERS

@@ -126,6 +126,8 @@ REFUSED = {
     r"loss must stand alone; got kind='f1' and \{\} beside it": lambda: LossSetting("f1", loss=FLoss()),
     r"a loss must have a kind": lambda: LossSetting(),
     r"mine must have a feature that is used; got none of 3": lambda: DATA.with_columns(ignore=["a", "b", "c"]),
+    r"categories.*'d'": lambda: DATA.with_columns(categories=["d"]),
+    r"text.*'d'": lambda: DATA.with_columns(text=["d"]),
     r"expected a table; got x\.arff, an ARFF file": lambda: load_table("x.arff", ["a"]),
     r"counts must hold a positive number for each of 1": lambda: Observed(np.array([[1, 0]]), np.array([0.0])),
 }

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from comitia.datasets import DataFormatError, load_features, load_table
-from comitia.datasets._parquet_footer import read_chunks
+from comitia.datasets._parquet_footer import _Compact, read_chunks
 
 
 def write(path: Path, **columns: object) -> Path:
@@ -52,6 +52,28 @@ def test_the_footer_says_how_much_there_is(tmp_path: Path) -> None:
     ]
     with path.open("rb") as file:
         assert read_chunks(file) == expected
+
+
+def test_all_kinds_of_values_of_a_footer_are_read() -> None:
+    """Written by hand as Thrift's compact protocol has them: a field is its distance and kind, then its value."""
+    fields = [
+        (b"\x11", True),  # true and false are kinds of fields, without a value
+        (b"\x12", False),
+        (b"\x13\x07", 7),
+        (b"\x14\x03", -2),
+        (b"\x15\x80\x02", 128),
+        (b"\x16\x01", -1),
+        (b"\x17" + bytes(8), None),
+        (b"\x18\x02ab", None),
+        (b"\x19\x21\x01\x02", [1, 2]),  # in lists they are bytes
+        (b"\x1a\x22\x02\x01", [2, 1]),
+        (b"\x19\xf3\x02\x05\x06", [5, 6]),  # a list that says its length by itself
+        (b"\x1c\x15\x02\x00", {1: 1}),
+        (b"\x05\x28\x02", 1),  # a field that says its number by itself, which is 20
+    ]
+    numbers = [*range(1, len(fields)), 20]
+    read = _Compact(b"".join(text for text, _ in fields) + b"\x00").struct()
+    assert read == dict(zip(numbers, (value for _, value in fields), strict=True))
 
 
 @pytest.mark.parametrize(

@@ -320,3 +320,17 @@ def test_a_loss_that_has_limits_gets_no_others(forest):
     with pytest.raises(ComitiaError, match="limits of its own"):
         forest.set_params(constraints=LIMITS).predict(NEW)
     assert get_loss(own) is own
+
+
+@pytest.mark.parametrize("power", [0.0, 0.6, 1.0])
+def test_joint_chains_are_read_by_multiplying_each_with_the_counts_of_the_labelsets(power):
+    X, Y = make_multilabel_classification(120, 5, n_classes=4, random_state=2)
+    chains = ECCClassifier(n_estimators=3, chain_method="joint", random_state=0).fit(X, Y)
+    target = LOSSES["subset01"]()
+    decision = chains.set_params(loss=target, aggregation=f"ctp-joint · seen {power}").decision()
+    (beliefs,) = chains.beliefs(X)
+    found = beliefs.distribution(decision).weights.toarray()
+    counts = chains.observed_.counts**power
+    members = [member.weights.toarray() * counts for member in chains.predict_members(X, joint=True)]
+    expected = np.mean([weights / weights.sum(axis=1, keepdims=True) for weights in members], axis=0)
+    np.testing.assert_allclose(found / found.sum(axis=1, keepdims=True), expected, atol=2e-3)

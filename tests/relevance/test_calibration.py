@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from comitia._errors import ComitiaError
 from comitia.relevance import Marginals
-from comitia.relevance._calibration import KINDS, _log_loss, fit_calibration
+from comitia.relevance._calibration import KINDS, Calibration, _log_loss, fit_calibration
 
 
 def distorted(rng, n, K, slope, shift):
@@ -132,3 +132,40 @@ def test_bad_input_is_refused_with_its_reason():
         fit_calibration(p, Y, weight=[1, 2])
     with pytest.raises(ComitiaError, match=r"p must have shape \(n, 2\)"):
         fit_calibration(p, Y).apply(p[:, :1])
+
+
+MAPS = {
+    "kinds": ("isotonic", "none", "isotonic"),
+    "slope": np.ones(3),
+    "shift": np.zeros(3),
+    "starts": np.array([0, 2, 2, 4]),
+    "x": np.array([0.0, 1.0, 0.0, 1.0]),
+    "y": np.array([0.1, 0.9, 0.2, 0.3]),
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"kinds": ("isotonic", "none", "linear")}, "kinds must say what is done to each label"),
+        ({"starts": np.array([0, 2, 4])}, "starts where its knots are"),
+        ({"x": np.array([0.0, 1.0, 0.0, np.inf])}, "x must hold finite numbers"),
+        ({"slope": np.ones(2)}, "slope and shift must hold a number for each of 3 labels"),
+        ({"shift": np.zeros(4)}, "slope and shift must hold a number for each of 3 labels"),
+        ({"slope": np.array([1.0, 0.0, 1.0])}, "no slope below zero"),
+        ({"starts": np.array([1, 2, 2, 4])}, "starts must divide the knots"),
+        ({"starts": np.array([0, 2, 2, 3])}, "starts must divide the knots"),
+        ({"starts": np.array([0, 3, 2, 4])}, "starts must divide the knots"),
+        ({"y": np.array([0.1, 0.9, 0.2])}, "starts must divide the knots"),
+        ({"starts": np.array([0, 0, 2, 4])}, "label 0 must have knots"),
+        ({"kinds": ("isotonic", "none", "sigmoid")}, "label 2 must have knots if it is calibrated by them, and none"),
+        ({"x": np.array([0.0, 0.0, 0.0, 1.0])}, "knots of label 0 must rise"),
+        ({"y": np.array([0.1, 0.9, 0.3, 0.2])}, "knots of label 2 must rise"),
+        ({"y": np.array([-0.1, 0.9, 0.2, 0.3])}, "knots of label 0 must rise, between 0 and 1"),
+        ({"y": np.array([0.1, 0.9, 0.2, 1.1])}, "knots of label 2 must rise, between 0 and 1"),
+    ],
+)
+def test_maps_of_a_file_that_are_none_are_refused(changed, reason):
+    np.testing.assert_allclose(Calibration(**MAPS).apply(np.full((1, 3), 0.5)), [[0.5, 0.5, 0.25]])
+    with pytest.raises(ComitiaError, match=reason):
+        Calibration(**MAPS | changed)
