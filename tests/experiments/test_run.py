@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from comitia.experiments import Cell, DataSource, EnsembleSetting, StoreError, run_plan
+from comitia import LOSSES
+from comitia.experiments import Cell, DataSource, EnsembleSetting, LossSetting, StoreError, run_plan
 from comitia.experiments._run import fit_cell
 from tests.conftest import LABELS, write_csv
 from tests.experiments.conftest import small_plan
@@ -38,6 +40,14 @@ def test_a_value_is_that_of_fitting_and_predicting_by_hand(finished, joint):
     expected = (labeling != joint.Y[test]).any(axis=1).mean()
     asked = {"ensemble": "emodt", "fold": 2, "loss": "subset01", "aggregation": "ctp-joint"}
     assert [row["value"] for row in finished.store.rows() if asked.items() <= row.items()] == [expected]
+
+
+def test_out_of_bag_only_losses_are_judged_that_the_plan_asks_for(joint, joint_csv):
+    losses = ("f1", LossSetting("f1", {"beta": 2.0}))
+    plan = small_plan(joint_csv, losses=losses, aggregations=("ctp", "oob"))
+    fitted, _ = fit_cell(plan, Cell("joint", "emodt", 0, 0), joint)
+    assert set(fitted.oob_table_) == {"hamming", "f1", "FLoss(beta=2.0, zero_division=1.0)"}
+    assert set(clone(fitted).fit(joint.X, joint.Y).oob_table_) == set(LOSSES)
 
 
 def test_the_folds_of_a_repeat_cover_every_instance_once(plan, joint):

@@ -67,6 +67,7 @@ from comitia.cli.screen import messages, print_json
 from comitia.datasets import Dataset, load_features
 from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN
+from comitia.ensembles._out_of_bag import Judging
 from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, WAYS
 from comitia.experiments._score import loss_of
 from comitia.experiments._settings import KINDS
@@ -164,7 +165,8 @@ def _trained(
     takes = made._get_param_names()
     classifier: Any = made(**{key: value for key, value in given.items() if key in takes})
     only_told = not (needed or oob or "oob_score" not in takes)
-    classifier._judges_itself_only = only_told
+    if only_told:
+        classifier._judging = Judging(losses=(), all_ways=False)
     with messages.status(f"fitting on {dataset.n_instances:,} instances ..."), warnings.catch_warnings():
         if not needed:
             warnings.filterwarnings("ignore", message=".*have no out-of-bag decision")
@@ -178,11 +180,11 @@ def _trained(
     judged = _judged(classifier, dataset.Y)
     told = needed or oob or classifier.aggregation == CHOSEN_BY_OOB
     chosen = getattr(classifier, "oob_aggregation_", None) if told else wished.get("aggregation")
-    del classifier._judges_itself_only
     if only_told:
         # The file need not hold it.
         classifier.set_params(oob_score=False)
-        vars(classifier).pop("_oob", None)
+        for name in ("_judging", "_oob"):
+            vars(classifier).pop(name, None)
     return model, judged, chosen
 
 

@@ -15,7 +15,7 @@ from comitia._titles import BETWEEN
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
 from comitia.aggregation._kinds import aggregation_name
 from comitia.ensembles._base import MultilabelEnsemble
-from comitia.ensembles._out_of_bag import CALIBRATED, OutOfBag, SparseMarginals
+from comitia.ensembles._out_of_bag import CALIBRATED, Judging, OutOfBag, SparseMarginals
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Loss, get_loss
@@ -36,11 +36,8 @@ class JudgedEnsemble(MultilabelEnsemble):
 
     # Whether decisions are judged out of bag; in a committee only beliefs are, and it judges the decisions itself.
     _judges_decisions = True
-    # Whether nothing is judged but the loss and the way of deciding in use: a third of the time, and nothing to choose.
-    _judges_itself_only = False
-
-    # Losses that are judged besides those with a name and the one in use: an experiment asks for many at once.
-    _also_judged: tuple[Loss | Measure, ...] = ()
+    # Who knows what will be asked for says so here, and the rest takes no time.
+    _judging = Judging()
 
     def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading, Calibration | None]:
         if not chosen_out_of_bag(self.aggregation):
@@ -94,7 +91,7 @@ class JudgedEnsemble(MultilabelEnsemble):
         so is the reading, also what is decided over the labelsets that were seen, by several powers of their counts.
         """
         reading = get_reading(self.reading)
-        if self._judges_itself_only:
+        if not self._judging.all_ways:
             name, how = self._asked_for()
             return {name: (how, reading)}
         ways = {name: (how, reading) for name, how in AGGREGATIONS.items() if self.can_decide_by(how)}

@@ -35,6 +35,22 @@ _CELLS_AT_ONCE = 1 << 22
 _SETS_OF_A_ROW = 256
 
 
+@dataclass(frozen=True)
+class Judging:
+    """What is judged out of bag, beside the loss and the way of deciding in use.
+
+    Parameters
+    ----------
+    losses : tuple of Loss or Measure, or None
+        None for all that have a name, so that any of them may be asked for after a fit.
+    all_ways : bool
+        Whether every way of deciding is; without them there is nothing to choose from.
+    """
+
+    losses: tuple[Loss | Measure, ...] | None = None
+    all_ways: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class OutOfBag:
     """Losses of decisions that only members made which have not seen the instance.
@@ -86,9 +102,9 @@ class OutOfBag:
         """Decide every instance by the members that have not seen it, in every way, for every loss."""
         judged = _judged(weight, unseen)
         losses: dict[str, Loss] = {}
-        asked = (get_target(ensemble.loss), *ensemble._also_judged)
+        asked = (get_target(ensemble.loss), *(ensemble._judging.losses or ()))
         if ensemble._judges_decisions:
-            losses = {} if ensemble._judges_itself_only else {name: make() for name, make in LOSSES.items()}
+            losses = {name: make() for name, make in LOSSES.items()} if ensemble._judging.losses is None else {}
             for target in asked:
                 if not isinstance(target, Measure):
                     losses.setdefault(loss_name(target), target)

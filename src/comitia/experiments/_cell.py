@@ -20,6 +20,7 @@ from comitia._labels import LabelArray
 from comitia._rows import Row
 from comitia._titles import CHOSEN_BY_OOB
 from comitia.datasets import Dataset, MultilabelStratifiedKFold
+from comitia.ensembles._out_of_bag import Judging
 from comitia.experiments._choose import choose
 from comitia.experiments._details import Details
 from comitia.experiments._plan import Cell, Plan
@@ -112,7 +113,7 @@ def fit_cell(plan: Plan, cell: Cell, data: Dataset, n_jobs: int | None = None) -
         judged["oob_score"] = True
     ensemble = setting.build(random_state=plan.seed_of_members(cell), n_jobs=n_jobs, **judged)
     if judged.get("aggregation") == CHOSEN_BY_OOB:
-        ensemble._also_judged = tuple(plan.targets.values())
+        ensemble._judging = Judging(losses=tuple(plan.targets.values()))
     part = data.take(train)
     if _gains_by_device(plan, setting, part):
         ensemble.set_params(device=plan.device)

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
+from comitia.ensembles._out_of_bag import Judging
 from comitia.losses import FLoss
 
 MEMBERS = 10
@@ -94,6 +95,6 @@ def choose(
 def _tried(trial: Any, parameters: Mapping[str, Any], X: Any, Y: ArrayLike, sample_weight: ArrayLike | None) -> Any:
     """Return the out-of-bag losses of each instance, (2, n): subset 0/1 loss and one minus the F1-measure."""
     ensemble = clone(trial).set_params(**parameters)
-    ensemble._judges_itself_only, ensemble._also_judged = True, (FLoss(),)
+    ensemble._judging = Judging(losses=(FLoss(),), all_ways=False)
     ensemble.fit(X, Y, sample_weight=sample_weight)
     return [ensemble.oob_losses_, ensemble.set_params(loss="f1").oob_losses_]
