@@ -27,17 +27,23 @@ def descend(
     P, D = state.trial.shape
     active = np.arange(P)
     for _ in range(max_iter):
-        points = state.trial[active]
-        values, gradients = np.empty(active.size), np.empty((active.size, D))
+        points, values, gradients = state.trial, state.trial_objective, state.trial_gradient
+        if active.size < P:
+            points, values, gradients = state.trial[active], np.empty(active.size), np.empty((active.size, D))
         if precise:
             evaluate(double, sample, penalty, points, values, gradients)
         else:
             evaluate(single, sample, penalty, points, values, gradients)
-        for at in range(active.size):
-            p = active[at]
-            state.trial_objective[p] = values[at]
-            for j in range(D):
-                state.trial_gradient[p, j] = gradients[at, j] if free.shape[0] == 0 or free[p, j] else 0.0
+        if active.size < P:
+            for at in range(active.size):
+                state.trial_objective[active[at]] = values[at]
+                for j in range(D):
+                    state.trial_gradient[active[at], j] = gradients[at, j]
+        if free.shape[0]:
+            for p in active:
+                for j in range(D):
+                    if not free[p, j]:
+                        state.trial_gradient[p, j] = 0.0
         advance(state, metric, of, penalty, tol, slack, attempts)
         kept = np.flatnonzero(state.status[active] == RUNNING)
         if kept.size == 0:
