@@ -192,11 +192,17 @@ def test_a_wrong_argument_is_named_with_what_was_expected(arguments, message):
         decide(members, **arguments)
 
 
-@pytest.mark.parametrize("sizes", [[], [0, 1], [2, 1], [1, 1], [4]])
-def test_impossible_stages_are_refused(sizes):
+@pytest.mark.parametrize(
+    ("sizes", "reason"),
+    [
+        *((sizes, "sizes") for sizes in ([], [0, 1], [2, 1], [1, 1])),
+        ([1, 4], "sizes must not exceed the 3 members there are; got 4"),
+    ],
+)
+def test_impossible_stages_are_refused(sizes, reason):
     members = [Marginals([[0.1]])] * 3
     decision = PredictThenCombine().decision(SubsetZeroOne(), mean, get_reading("auto"))
-    with pytest.raises(ValueError, match="sizes"):
+    with pytest.raises(ValueError, match=reason):
         list(Beliefs(lambda _: members).stages(decision, sizes))
 
 
@@ -284,7 +290,19 @@ def test_every_way_that_is_judged_out_of_bag_is_taken_by_its_name():
 
 
 @pytest.mark.parametrize(
-    "name", ["ctp · medain", "bmv · median", "ctp · seen 2", "gmv · seen", "ctp · median · calibrated", " · median"]
+    "name",
+    [
+        *(
+            "ctp · medain",
+            "bmv · median",
+            "ctp · seen 2",
+            "ctp · seen x",
+            "ctp · seen",
+            "ctp · 0.3",
+            "ctp · seen 0.3.1",
+        ),
+        *("gmv · seen", "ctp · median · calibrated", " · median"),
+    ],
 )
 def test_what_is_said_of_an_aggregation_besides_is_known_or_refused(name):
     with pytest.raises(ComitiaError):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 import comitia
 from comitia import ENSEMBLES, ComitiaError
 from comitia.columns._encoders import Categories, Medians, Words
+from comitia.ensembles._features import as_texts
 
 GENRES = ("rock", "jazz", None)
 
@@ -270,3 +272,12 @@ def test_an_encoder_that_does_not_fit_together_is_refused(damage, tmp_path):
     damage(ensemble._encoder)
     with pytest.raises(comitia.ModelFileError):
         comitia.save(ensemble, tmp_path / "model.skops")
+
+
+def test_texts_are_a_list_of_them_and_nothing_else():
+    assert as_texts(["a", "b c"]).tolist() == ["a", "b c"]
+    assert as_texts(np.array(["a", "b"], object)).tolist() == ["a", "b"]
+    for other in ([], [["a"], ["b"]], ["a", 1.0, None], np.array(["a", 2], object), np.arange(3.0), csr_array((2, 2))):
+        assert as_texts(other) is None
+    assert as_texts(np.array([], object)) is None
+    assert as_texts(pd.DataFrame({"a": ["b"]})) is None
