@@ -11,7 +11,8 @@ import pandas
 import pytest
 from scipy.sparse import issparse
 
-from comitia.datasets import Dataset, load_dataset, load_meka, load_mulan
+from comitia.datasets import DataFormatError, Dataset, load_dataset, load_meka, load_mulan
+from comitia.datasets._arff_header import read_header
 
 HEADER = "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute y {0,1}\n@data\n"
 
@@ -77,6 +78,26 @@ def test_names_may_be_quoted_escaped_or_odd(tmp_path: Path) -> None:
     lines = "".join(f"@attribute {name} numeric\n" for name in written)
     dataset = read(f"@relation 'r s'\n{lines}@attribute y{{0,1}}\n@data\n{'0,' * len(names)}1\n", tmp_path)
     assert list(dataset.feature_names) == names
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ("{a\tb,c}", ("a", "b", "c")),
+        ("{'a'\t'b','c'}", ("a", "b", "c")),
+        ("{'a b' \t c}", ("a b", "c")),
+        ("{a b\t,'c'}", ("a b", "c")),
+        ("{'a' 'b'}", None),
+        ("{'a'b}", None),
+    ],
+)
+def test_tabs_part_nominal_values_and_blanks_do_not(given: str, values: tuple[str, ...] | None, tmp_path: Path) -> None:
+    header = f"@relation t\n@attribute x {given}\n@attribute y {{0,1}}\n@data\n".encode()
+    if values is None:
+        with pytest.raises(DataFormatError, match="expected a comma or } after a value"):
+            read_header(tmp_path / "t.arff", iter([header]))
+    else:
+        assert read_header(tmp_path / "t.arff", iter([header]))[0].attributes[0].values == values
 
 
 def test_nominal_values_may_have_spaces_quotes_commas_and_braces(tmp_path: Path) -> None:

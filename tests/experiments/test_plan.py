@@ -93,6 +93,7 @@ def test_a_plan_that_is_written_reads_as_it_was():
 def test_whatever_changes_the_outcome_changes_the_digest(change):
     plan = parse_plan(MINIMAL)
     assert replace(plan, **change).digest() != plan.digest()
+    assert "device" not in plan.identity(), "what was computed before there were devices is still known"
 
 
 def test_names_in_a_plan_are_taken_as_they_are_printed():
