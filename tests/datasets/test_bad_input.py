@@ -21,6 +21,8 @@ ROWS = {
     "an empty value": ("1,,0\n", 6, "expected a value"),
     "a trailing comma": ("1,x,0,\n", 6, "found more"),
     "no number": ("abc,x,0\n", 6, "'a': expected a number, found 'abc'"),
+    "a letter": ("x,x,0\n", 6, "'a': expected a number, found 'x'"),
+    "a sign alone": ("1,x,0\n-,x,0\n", 7, "'a': expected a number, found '-'"),
     "a number of Python": ("1_0,x,0\n", 6, "expected a number"),
     "a number too large": ("1e999,x,0\n", 6, "within the range of a double"),
     "an undeclared value": ("1,w,0\n", 6, "'c': expected one of 'x', 'z', found 'w'"),

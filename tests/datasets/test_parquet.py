@@ -155,3 +155,32 @@ def _rows_of(content: bytes) -> tuple[int, int]:
         return found.num_rows, sum(found.row_group(i).num_rows for i in range(found.num_row_groups))
     except Exception:
         return -1, -1
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(arrow.duration(unit) for unit in ("s", "ms", "us", "ns")),
+        *(arrow.time32("s"), arrow.time32("ms"), arrow.time64("us"), arrow.time64("ns")),
+    ],
+    ids=str,
+)
+def test_spans_of_time_are_seconds(kind: arrow.DataType, tmp_path: Path) -> None:
+    per_second = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[kind.unit]
+    whole = arrow.array([0, 90 * per_second, None], arrow.int32() if arrow.types.is_time32(kind) else arrow.int64())
+    path = write(tmp_path / "t.parquet", span=whole.cast(kind), y=[0, 1, 1])
+    np.testing.assert_array_equal(load_table(path, ["y"]).X, [[0.0], [90.0], [np.nan]])
+
+
+def test_instants_keep_their_zone(tmp_path: Path) -> None:
+    instants = [datetime.datetime(2024, 7, 1, 12, tzinfo=datetime.UTC), None]
+    columns = {
+        "there": arrow.array(instants, arrow.timestamp("us", "Europe/Berlin")),
+        "nowhere": arrow.array([None if one is None else one.replace(tzinfo=None) for one in instants]),
+    }
+    X = load_table(write(tmp_path / "t.parquet", **columns, y=[0, 1]), ["y"]).X
+    assert str(X["there"].dt.tz) == "Europe/Berlin"
+    assert X["there"][0] == pandas.Timestamp("2024-07-01 14:00", tz="Europe/Berlin")
+    assert X["nowhere"].dt.tz is None
+    assert X["nowhere"][0] == pandas.Timestamp("2024-07-01 12:00")
+    assert X.isna().sum().tolist() == [1, 1]
