@@ -169,3 +169,23 @@ def test_the_score_of_a_trial_is_the_brier_score_of_many_members():
     assert noisy == pytest.approx(exact + 0.3**2 / 50, abs=0.02)
     assert better(np.zeros(3), np.full(3, 0.1))
     assert not better(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
+
+
+@pytest.mark.parametrize(("first", "followed"), [(1.1, True), (1.1001, False)])
+def test_a_scaling_that_begins_far_behind_is_not_followed(monkeypatch, first, followed):
+    X, Y = make()
+    asked = []
+
+    def scored(trial, scaled, *given):
+        kind = "none" if np.isin(scaled, X).all() else "other"
+
+        def score(C):
+            asked.append((kind, C))
+            return first if kind == "none" else 1.0
+
+        return score
+
+    monkeypatch.setattr("comitia.ensembles._chosen_logistic._scored", scored)
+    EBRClassifier(n_estimators=2, random_state=0).fit(X, Y)
+    assert (len([C for kind, C in asked if kind == "none"]) > 1) == followed
+    assert len([C for kind, C in asked if kind == "other"]) > 2

@@ -25,3 +25,8 @@ def test_twice_the_instances_or_members_are_twice_the_work_and_nothing_larger_is
 def test_logistic_regressions_cost_what_labels_and_values_do():
     work = ENSEMBLES["ebr"]._work
     assert work(replace(USUAL, labels=40)) == work(replace(USUAL, values=200.0)) == pytest.approx(2 * work(USUAL))
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_an_ensemble_and_its_class_say_the_same(name):
+    assert ENSEMBLES[name]()._work(USUAL) == ENSEMBLES[name]._work(USUAL)
