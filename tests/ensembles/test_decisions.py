@@ -1,6 +1,7 @@
 """Decisions for measures of a whole set, within limits, and with labels left open, on every ensemble."""
 
 import pickle
+from copy import deepcopy
 from itertools import product
 
 import numpy as np
@@ -19,6 +20,7 @@ from comitia import (
     AGGREGATIONS,
     LOSSES,
     MEASURES,
+    READINGS,
     ComitiaError,
     Constraints,
     EBRClassifier,
@@ -34,6 +36,7 @@ from comitia import (
     load,
     save,
 )
+from comitia.datasets import make_joint
 from comitia.losses import Abstaining, FLoss, Within, cost_for_rate, rank_by
 from comitia.measures import CountMeasure, MacroF, RecallAtLeast
 
@@ -233,6 +236,34 @@ def test_labels_are_left_open_as_the_loss_of_partial_answers_says(kind, loss, fi
     cost = cost_for_rate(unseen, target, 0.25)
     assert (ensemble.predict_partial(NEW, rate=0.25) == Abstaining(target, cost).minimise(belief)).all()
     assert (ensemble.predict_partial(NEW, rate=0.0) >= 0).mean() > 0.95
+
+
+@pytest.fixture(scope="module")
+def of_some():
+    """A forest that saw a label on every instance, and new instances."""
+    data = make_joint(900, 4, 5, dependence=0.7, random_state=3).dataset
+    some = data.take(np.flatnonzero(data.Y.any(axis=1)))
+    known, new = some.take(np.arange(400)), some.take(np.arange(400, some.n_instances))
+    return EMODTClassifier(60, min_samples_split=6, oob_score=True, random_state=0).fit(known.X, known.Y), new.X
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_partial_answers_come_from_the_belief_that_decides(loss, reading, of_some):
+    forest = deepcopy(of_some[0]).set_params(loss=loss, reading=reading, aggregation="ctp")
+    new = of_some[1]
+    # Nothing is left open where that costs more than any error.
+    assert (forest.predict_partial(new, cost=100.0) == forest.predict(new)).all()
+    left = (forest.predict_partial(new, rate=0.2) < 0).mean()
+    assert 0.1 < left < 0.25
+
+
+def test_a_vote_leaves_open_about_as_much_of_what_it_was_tuned_on_as_was_asked_for():
+    data = make_joint(500, 4, 5, dependence=0.7, random_state=3).dataset
+    vote = MultilabelVotingClassifier([("trees", EMODTClassifier(30, random_state=0))], loss="f1", reading="seen")
+    vote.fit(data.X[:250], data.Y[:250]).tune(data.X[250:], data.Y[250:])
+    left = (vote.predict_partial(data.X[250:], rate=0.2) < 0).mean()
+    assert 0.15 < left <= 0.2
 
 
 def test_a_guarantee_denies_few_labels_and_is_asked_of_the_labels_not_seen(forest):

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from comitia import ComitiaError
 from comitia.losses import FLoss, Hamming, JaccardLoss, SubsetZeroOne
-from comitia.losses._abstention import Abstaining, cost_for_rate, rank_partially, risk_coverage
+from comitia.losses._abstention import Abstaining, rank_partially
 from comitia.losses._counts import Matthews
-from comitia.relevance import LabelSets, Marginals, Shared
-from tests.losses.test_minimisers import label_sets, marginals
+from comitia.losses._coverage import cost_for_rate, risk_coverage
+from comitia.relevance import LabelSets, Marginals, NonEmpty, Shared
+from tests.losses.test_minimisers import label_sets, marginals, never_empty
 from tests.oracle import distribution, labelings, loss_value
 
 LOSSES = [
@@ -55,8 +56,8 @@ def partial_risks(rule, belief, i):
 
 @pytest.mark.parametrize("penalty", ["linear", "concave"])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-@settings(max_examples=12, deadline=None)
-@given(belief=marginals(4), cost=st.sampled_from(COSTS))
+@settings(max_examples=25, deadline=None)
+@given(belief=st.one_of(marginals(4), never_empty(4)), cost=st.sampled_from(COSTS))
 def test_a_partial_answer_from_marginals_is_the_best_of_all(loss, penalty, belief, cost):
     rule = Abstaining(loss, cost, penalty)
     chosen = rule.minimise(belief)
@@ -154,12 +155,12 @@ def test_partial_answers_from_label_sets_are_rarely_worse_than_the_best(record_p
 
 def test_a_price_above_every_error_leaves_nothing_open_and_no_price_leaves_all_doubt_open():
     rng = np.random.default_rng(2)
-    belief = Marginals(rng.random((50, 7)))
-    for loss in LOSSES:
+    p = Marginals(rng.random((50, 7)) ** 2)
+    for belief, loss in product((p, NonEmpty()(p)), LOSSES):
         decided = Abstaining(loss, 100.0).minimise(belief)
         assert (decided >= 0).all()
         np.testing.assert_allclose(loss.risk(belief, decided), loss.risk(belief, loss.minimise(belief)), atol=1e-12)
-    assert (Abstaining(Hamming(), 0.0).minimise(belief) == -1).all()
+    assert (Abstaining(Hamming(), 0.0).minimise(p) == -1).all()
 
 
 def test_shared_beliefs_are_decided_as_if_spelled_out():

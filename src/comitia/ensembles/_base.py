@@ -75,7 +75,7 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         self._limits(targets.names)
         self._gives_sparse(targets.form)
         if getattr(self, "verbose", 0):
-            _say_what_is_hard(targets)
+            targets.say_what_is_hard()
         before = dict(self.__dict__)
         try:
             with limited_to(getattr(self, "n_jobs", None)):
@@ -110,7 +110,8 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
             The price of deciding nothing, in units of the loss: see :class:`comitia.losses.Abstaining`.
         rate : float, optional
             The share of labels that may be left open, in [0, 1].  The cost is found on instances that members have not
-            seen, so that the share is about this for new ones.
+            seen, with marginals that are read as for ``predict``, so that the share is about this for new ones; where
+            joint distributions decide (``"ctp-joint"``) it may be another.
         guarantee : float, optional
             The share of an instance's labels that is expected not to be denied, in (0, 1): a label is denied only where
             that keeps the promise on instances that members have not seen, and asserted where it is more probable than
@@ -137,7 +138,7 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
             return self._gathered(X, lambda beliefs: cuts.minimise(beliefs.distribution(pooled)))
         loss = self._target(self.loss)
         if rate is not None:
-            cost = cost_for_rate(Marginals(self._tuned_on().p), loss, rate)
+            cost = cost_for_rate(self._read_unseen(), loss, rate)
         assert cost is not None
         partial_loss, belief = Abstaining(loss, cost), self._pooled_belief()
         return self._gathered(X, lambda beliefs: partial_loss.minimise(beliefs.distribution(belief)))
@@ -313,6 +314,15 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         held, kind = self._unseen(), check_kind(self.calibration)
         return held if kind is None else held.calibrated(kind)
 
+    def _read_unseen(self) -> Relevance:
+        """Return the same as a belief about whole labelings, as decisions for the loss in use read marginals."""
+        held, (_, reading) = self._tuned_on(), self._named_way(get_target(self.loss))
+        return reading(Marginals(held.p, self._known_beside(held)))
+
+    def _known_beside(self, held: Unseen) -> Observed:
+        """Return what the training data show of labelings, for a belief about instances that are among them."""
+        return self.observed_.leaving_out(held.Y, held.weight)
+
     def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading, Calibration | None]:
         """Return how members decide for a loss, how they are read, and what pooled marginals are calibrated by."""
         return (*self._named_way(loss), self.calibration_)
@@ -387,12 +397,3 @@ def _instance_wise(loss: Any) -> Loss:
     """Return a loss; a measure of a whole set is decided by cuts, as Hamming loss is."""
     target = get_target(loss)
     return Hamming() if isinstance(target, Measure) else target
-
-
-def _say_what_is_hard(targets: Targets) -> None:
-    """Print which labels can hardly be learnt."""
-    from comitia.datasets import label_notes
-
-    if isinstance(targets.Y, np.ndarray):
-        for note in label_notes(targets.Y, list(map(str, targets.names))):
-            print(note)

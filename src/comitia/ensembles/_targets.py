@@ -59,6 +59,14 @@ class Targets:
         """Return the same with an array of labels."""
         return replace(self, Y=dense(self.Y))
 
+    def say_what_is_hard(self) -> None:
+        """Print which labels can hardly be learnt."""
+        from comitia.datasets import label_notes
+
+        if isinstance(self.Y, np.ndarray):
+            for note in label_notes(self.Y, list(map(str, self.names))):
+                print(note)
+
 
 @dataclass(frozen=True)
 class Form:

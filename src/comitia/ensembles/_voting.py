@@ -34,7 +34,7 @@ from comitia.ensembles._samples import TrainingSet
 from comitia.ensembles._targets import Targets, check_lengths, check_weights, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Constraints
-from comitia.relevance import Relevance, get_pool
+from comitia.relevance import Observed, Relevance, get_pool
 
 
 @documented
@@ -144,6 +144,9 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
             raise ComitiaError("nothing is known about instances that members have not learnt from: tune(X, y) first.")
         self._tuned.check(self.pool)
         return self._tuned
+
+    def _known_beside(self, held: Unseen) -> Observed:  # noqa: ARG002 - they are no part of the training data
+        return self.observed_
 
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
         if not self.estimators:

@@ -8,7 +8,7 @@ best labels (:class:`TopK`), any loss within limits (:class:`Within`), and answe
 (:class:`Abstaining`).
 """
 
-from comitia.losses._abstention import Abstaining, RiskCoverage, cost_for_rate, rank_partially, risk_coverage
+from comitia.losses._abstention import Abstaining, rank_partially
 from comitia.losses._base import Loss
 from comitia.losses._constraints import Constraints, Within, minimise_within
 from comitia.losses._counts import (
@@ -20,6 +20,7 @@ from comitia.losses._counts import (
     Precision,
     Recall,
 )
+from comitia.losses._coverage import RiskCoverage, cost_for_rate, risk_coverage
 from comitia.losses._custom import CustomLoss
 from comitia.losses._fmeasure import FLoss
 from comitia.losses._hamming import Hamming

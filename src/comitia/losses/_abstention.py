@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,19 +13,19 @@ from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
 from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _spans
 from comitia.losses._base import LARGEST_COST, Loss
-from comitia.losses._counts import check_share
 from comitia.losses._fmeasure import FLoss, _as_small_ratio
 from comitia.losses._hamming import Hamming
 from comitia.losses._jaccard import JaccardLoss
+from comitia.losses._overlap import OverlapLoss
 from comitia.losses._registry import LossLike, get_loss
 from comitia.losses._subset import SubsetZeroOne
-from comitia.relevance import LabelSets, Relevance, Shared
+from comitia.relevance import LabelSets, NonEmptyMarginals, Relevance, Shared
+from comitia.relevance._marginals import some_label
 
 Penalty = Literal["linear", "concave"]
 
 # Partial answers compare labelings pairwise; this many label comparisons are held in memory at a time.
 _PAIRS_AT_ONCE = 1 << 22
-_HALVINGS = 40
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class Abstaining:
     Jaccard index  the same                                                  O(K²), exact from marginals
     ============== ========================================================= ================================
 
-    From label sets, losses other than Hamming loss take the best of the same kind of answer in the order of the
-    marginals, and never one that is worse than deciding everything.
+    Marginals are read as independent labels, given that one of them is relevant where the belief says so
+    (:class:`comitia.relevance.NonEmptyMarginals`).  From label sets, losses other than Hamming loss take the best of
+    the same kind of answer in the order of the marginals, and never one that is worse than deciding everything.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ class Abstaining:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", get_loss(self.loss))
-        if not isinstance(self.loss, Hamming | SubsetZeroOne | FLoss | JaccardLoss):
+        if not isinstance(self.loss, Hamming | SubsetZeroOne | OverlapLoss):
             raise ComitiaError(
                 "labels can be left open for Hamming loss, subset 0/1 loss, the F-measure and the Jaccard index;"
                 f" got {self.loss!r}."
@@ -114,6 +115,8 @@ class Abstaining:
         if isinstance(relevance, Shared):
             return self.risk(relevance.spelled_out(), answer)
         price = self._price(answer)
+        if isinstance(relevance, NonEmptyMarginals) and not isinstance(self.loss, Hamming):
+            return self._risk_nonempty(relevance, answer) + price
         if not isinstance(relevance, LabelSets):
             p = np.where(answer < 0, 0.0, relevance.marginals())
             return self.loss._risk_marginals(p, (answer == 1).view(np.int8)) + price
@@ -132,28 +135,68 @@ class Abstaining:
             return self.minimise(relevance.of)[relevance.index]
         if isinstance(relevance, LabelSets) and not isinstance(self.loss, Hamming):
             return self._from_labelsets(relevance)
-        p = relevance.marginals()
+        if isinstance(relevance, NonEmptyMarginals) and not isinstance(self.loss, Hamming):
+            p, some = relevance.q, True
+        else:
+            p, some = relevance.marginals(), False
         answer = np.empty(p.shape, np.int8)
 
         def decide(rows: slice) -> None:
-            answer[rows] = self._from_marginals(p[rows])
+            answer[rows] = self._from_independent(p[rows], some)
 
         over_slices(decide, len(p), at_least=32, at_most=rows_at_once(8 * p.shape[1]))
         return answer
 
-    def _from_marginals(self, p: FloatArray) -> LabelArray:
+    def _risk_nonempty(self, belief: NonEmptyMarginals, answer: LabelArray) -> FloatArray:
+        """Return the expected loss of what is decided, labels independent given that one of them is relevant."""
+        asserted = (answer == 1).view(np.int8)
+        decided = np.where(answer < 0, 0.0, belief.q)
+        if isinstance(self.loss, OverlapLoss):
+            right, nothing = self.loss.given_some()._expected(decided, asserted), self.loss.zero_division
+        else:
+            right, nothing = np.where(asserted, decided, 1 - decided).prod(axis=1), 1.0
+        # Where nothing is asserted, one of the labels that are left must be relevant and none of the others.
+        elsewhere = nothing * (1 - decided).prod(axis=1) * some_label(belief.q - decided)
+        return np.asarray(1 - np.where(asserted.any(axis=1), right, elsewhere) / belief.some())
+
+    def _from_independent(self, p: FloatArray, some: bool) -> LabelArray:
+        """Return the best answers for independent labels, given that one of them is relevant if ``some``."""
         if isinstance(self.loss, Hamming):
             return self._leave_uncertain(p, self.loss)
         if isinstance(self.loss, SubsetZeroOne):
-            right = np.maximum(p, 1 - p)
-            order = np.argsort(-right, axis=1, kind="stable")
-            wrong = 1 - np.cumprod(np.take_along_axis(right, order, axis=1), axis=1)
-            return self._keep((p > 0.5).view(np.int8), order, wrong)
+            return self._leave_unsure_of_some(p) if some else self._leave_unsure(p)
         order = np.argsort(-p, axis=1, kind="stable")
         falling = np.take_along_axis(p, order, axis=1)
         ones, zeros = np.zeros(len(p), np.int64), np.zeros(len(p), np.int64)
-        _spans.best_spans(falling, *self._setting(), self._penalties(p.shape[1]), ones, zeros)
+        _spans.best_spans(falling, some, *self._setting(), self._penalties(p.shape[1]), ones, zeros)
         return _spanned(order, ones, zeros)
+
+    def _leave_unsure(self, p: FloatArray) -> LabelArray:
+        right = np.maximum(p, 1 - p)
+        order = np.argsort(-right, axis=1, kind="stable")
+        wrong = 1 - np.cumprod(np.take_along_axis(right, order, axis=1), axis=1)
+        return self._keep((p > 0.5).view(np.int8), order, wrong)[0]
+
+    def _leave_unsure_of_some(self, q: FloatArray) -> LabelArray:
+        """Return the better of the best answer that asserts the most probable label and the best that only denies.
+
+        An answer that asserts others and not the most probable label is no better than with one of them exchanged.
+        """
+        some, likeliest = some_label(q)[:, None], q.argmax(axis=1)[:, None]
+        labeling, doubt = (q > 0.5).view(np.int8), np.minimum(q, 1 - q)
+        np.put_along_axis(labeling, likeliest, np.int8(1), axis=1)
+        np.put_along_axis(doubt, likeliest, -1.0, axis=1)
+        order = np.argsort(doubt, axis=1, kind="stable")
+        right = np.take_along_axis(np.where(labeling, q, 1 - q), order, axis=1)
+        asserting, risk = self._keep(labeling, order, 1 - np.cumprod(right, axis=1) / some)
+        rising = np.argsort(q, axis=1, kind="stable")
+        with np.errstate(divide="ignore"):
+            absent = np.log1p(-np.take_along_axis(q, rising, axis=1))
+        # All that is denied is right where none of it is relevant and some of the others is.
+        left = np.cumsum(np.pad(absent[:, 1:], ((0, 0), (0, 1)))[:, ::-1], axis=1)[:, ::-1]
+        wrong = 1 + np.exp(np.cumsum(absent, axis=1)) * np.expm1(left) / some
+        denying, other = self._keep(np.zeros_like(labeling), rising, wrong)
+        return np.where((other < risk)[:, None], denying, asserting)
 
     def _leave_uncertain(self, p: FloatArray, loss: Hamming) -> LabelArray:
         fp, fn = loss._costs(p.shape[1])
@@ -163,15 +206,18 @@ class Abstaining:
             return np.where(error > self.cost, np.int8(-1), labeling)
         order = np.argsort(error, axis=1, kind="stable")
         wrong = np.cumsum(np.take_along_axis(error, order, axis=1), axis=1) / p.shape[1]
-        return self._keep(labeling, order, wrong)
+        return self._keep(labeling, order, wrong)[0]
 
-    def _keep(self, labeling: LabelArray, order: IntArray, wrong: FloatArray) -> LabelArray:
-        """Leave all labels but the first d of each order, with the best d; wrong[:, d − 1] is the risk of these."""
+    def _keep(self, labeling: LabelArray, order: IntArray, wrong: FloatArray) -> tuple[LabelArray, FloatArray]:
+        """Leave all labels but the first d of each order, with the best d; return the answers and what they cost.
+
+        ``wrong[:, d − 1]`` is the expected loss of deciding the first d.
+        """
         n, K = labeling.shape
         risks = np.concatenate([np.zeros((n, 1)), wrong], axis=1) + self._penalties(K)[::-1]
         # Of equal risks the answer that decides more.
         decided = K - np.argmin(risks[:, ::-1], axis=1)
-        return _kept(labeling, order, decided)
+        return _kept(labeling, order, decided), risks.min(axis=1)
 
     def _from_labelsets(self, sets: LabelSets) -> LabelArray:
         distinct, place = sets.distinct()
@@ -219,105 +265,6 @@ class Abstaining:
 
     def _penalties(self, n_labels: int) -> FloatArray:
         return _penalties(self.cost, self.penalty, n_labels)
-
-
-class RiskCoverage(NamedTuple):
-    """What is gained by leaving labels open: arrays of one length, from deciding everything to deciding little.
-
-    Examples
-    --------
-    >>> from comitia.losses import risk_coverage
-    >>> from comitia.relevance import Marginals
-    >>> curve = risk_coverage(Marginals([[0.9, 0.45]]), [[1, 1]], "hamming", rates=[0, 0.5])
-    >>> curve.coverage
-    array([1. , 0.5])
-    """
-
-    cost: FloatArray
-    coverage: FloatArray
-    loss: FloatArray
-
-
-def risk_coverage(
-    belief: Relevance,
-    truth: ArrayLike,
-    loss: Loss | str,
-    rates: ArrayLike = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
-    penalty: Penalty = "linear",
-) -> RiskCoverage:
-    """Return the loss on what is decided for growing shares of labels that are left open.
-
-    For each rate the price that leaves no larger share open is found on the beliefs.  ``coverage`` is the share that
-    is decided.  ``loss`` is the mean of ℓ(y_D, h_D); Hamming loss is taken over the decided labels.
-
-    Examples
-    --------
-    >>> from comitia.losses import risk_coverage
-    >>> from comitia.relevance import Marginals
-    >>> curve = risk_coverage(Marginals([[0.9, 0.45], [0.2, 0.6]]), [[1, 1], [0, 0]], "hamming", rates=[0, 0.5])
-    >>> curve.coverage, curve.loss
-    (array([1. , 0.5]), array([0.5, 0. ]))
-    """
-    y, target = check_labels(truth, "truth"), get_loss(loss)
-    shares = np.atleast_1d(np.asarray(rates, dtype=np.float64))
-    found = RiskCoverage(*(np.empty(len(shares)) for _ in range(3)))
-    for place, rate in enumerate(shares):
-        cost = cost_for_rate(belief, target, float(rate), penalty)
-        rule = Abstaining(target, cost, penalty)
-        answer = rule.minimise(belief)
-        coverage = float((answer >= 0).mean())
-        mean = float(rule.decided_loss(y, answer).mean())
-        if isinstance(target, Hamming) and coverage:
-            mean /= coverage
-        found.cost[place], found.coverage[place], found.loss[place] = cost, coverage, mean
-    return found
-
-
-def cost_for_rate(belief: Relevance, loss: Loss | str, rate: float, penalty: Penalty = "linear") -> float:
-    """Return the price at which about this share of all labels is left open, and no more.
-
-    The share falls as the price rises, so that bisection finds it; for Hamming loss with the linear penalty it is a
-    quantile.  Found on beliefs about instances that were not learnt from, it serves for new ones.
-
-    Parameters
-    ----------
-    belief : Relevance
-        What is believed of instances like those to be decided.
-    loss, penalty
-        As for :class:`Abstaining`.
-    rate : float
-        Share of labels that may be left open, in [0, 1].
-
-    Examples
-    --------
-    >>> from comitia.losses import cost_for_rate
-    >>> from comitia.relevance import Marginals
-    >>> belief = Marginals([[0.9, 0.6, 0.3, 0.1]])
-    >>> cost_for_rate(belief, "hamming", rate=0.25)
-    0.3
-    """
-    check_share("rate", rate)
-    target = get_loss(loss)
-    Abstaining(target, 0.0, penalty)
-    if not belief.n_instances:
-        raise ComitiaError("there are no instances to find a price on.")
-    if isinstance(target, Hamming) and penalty == "linear":
-        p = belief.marginals()
-        fp, fn = target._costs(p.shape[1])
-        error = np.where(target._minimise_marginals(p), (1 - p) * fp, p * fn).ravel()
-        left = int(np.floor(rate * error.size + 1e-9))
-        return float(np.partition(error, error.size - 1 - left)[error.size - 1 - left]) if left < error.size else 0.0
-    largest = 1.0
-    if isinstance(target, Hamming):
-        largest = float(max(np.max(target.false_positive), np.max(target.false_negative)))
-    low, high = 0.0, 2.0 * belief.n_labels * largest
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if float((Abstaining(target, middle, penalty).minimise(belief) < 0).mean()) > rate:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def rank_partially(belief: Relevance, cost: float, penalty: Penalty = "linear") -> IntArray:

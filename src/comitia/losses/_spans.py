@@ -10,8 +10,12 @@ from comitia.losses._independent import NEGLIGIBLE
 
 
 @njit(cache=True, nogil=True)
-def best_spans(falling, overlap, beta2, step, stride, zero_division, penalty, ones, zeros):
+def best_spans(falling, some, overlap, beta2, step, stride, zero_division, penalty, ones, zeros):
     """Find how many of the most probable labels to predict and of the least probable to deny; the others are left.
+
+    Labels are independent or, with ``some``, they are so given that one of them is relevant.  Values are then those
+    without the condition, but for answers that predict nothing, which are right only where one of the labels that are
+    left is relevant; they are in proportion to the conditional ones by the probability of some label, and prices too.
 
     With C_l the counts of relevant labels among the first l and s[a] = E[1 / (a + step · L)], L their number among the
     last r, the expected F-measure of (l, r) is (1 + β²) stride Σ_j j C_l[j] s[stride l + step j], and s is swept in r
@@ -26,6 +30,8 @@ def best_spans(falling, overlap, beta2, step, stride, zero_division, penalty, on
     # Sums over the first l labels of p, p² and p (1 − p).
     sums = np.zeros((3, K + 1))
     rest = np.empty(K + 1)
+    # The probability that one of the first l labels is relevant, and prices in units of the values.
+    any_of, prices = np.zeros(K + 1), np.empty(K + 1)
     first, last = np.zeros(K + 1, np.int64), np.zeros(K + 1, np.int64)
     for i in range(n):
         p = falling[i]
@@ -34,19 +40,23 @@ def best_spans(falling, overlap, beta2, step, stride, zero_division, penalty, on
             sums[0, k + 1] = sums[0, k] + p[k]
             sums[1, k + 1] = sums[1, k] + p[k] * p[k]
             sums[2, k + 1] = sums[2, k] + p[k] * (1.0 - p[k])
+            any_of[k + 1] = any_of[k] + (1.0 - any_of[k]) * p[k]
             if overlap:
                 counts[k + 1, 0] = (1.0 - p[k]) * counts[k, 0]
                 for j in range(1, k + 2):
                     kept = counts[k, j] if j <= k else 0.0
                     counts[k + 1, j] = (1.0 - p[k]) * kept + p[k] * counts[k, j - 1]
                 _set_window(counts[k + 1], k + 1, first, last)
+        scale = any_of[K] if some else 1.0
+        for a in range(K + 1):
+            prices[a] = scale * penalty[a]
         s[0] = 0.0
         for a in range(1, grid):
             s[a] = 1.0 / a
         rest[:] = 0.0
         rest[0] = 1.0
         length = grid
-        reach = _within_reach(p, sums, beta2, penalty) if overlap else -np.inf
+        reach = _within_reach(p, sums, beta2, prices) if overlap else -np.inf
         best = -np.inf
         for r in range(K + 1):
             if r > 0:
@@ -58,9 +68,9 @@ def best_spans(falling, overlap, beta2, step, stride, zero_division, penalty, on
                     rest[j] = (1.0 - q) * rest[j] + q * rest[j - 1]
                 rest[0] *= 1.0 - q
             for top in range(K - r + 1):
-                price = penalty[K - top - r]
+                price = prices[K - top - r]
                 if top == 0:
-                    value = zero_division * rest[0]
+                    value = zero_division * rest[0] * (any_of[K - r] if some else 1.0)
                 elif not overlap:
                     value = sums[0, top] * s[top]
                 elif _at_most(p, sums, beta2, top, r) - price < reach:

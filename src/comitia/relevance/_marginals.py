@@ -135,11 +135,16 @@ class NonEmptyMarginals(Relevance):
 
     def some(self) -> FloatArray:
         """Return s = 1 − Π (1 − q_k), the weight of all labelings but the empty one, of shape (n,)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(-np.expm1(np.log1p(-self.q).sum(axis=1)))
+        return some_label(self.q)
 
     def take(self, rows: IntArray) -> NonEmptyMarginals:
         return self.unchecked(q=self.q[rows], p=self.p[rows])
+
+
+def some_label(q: FloatArray) -> FloatArray:
+    """Return the probability that some of each row's independent labels is relevant, of shape (n,)."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.expm1(np.log1p(-q).sum(axis=1)))
 
 
 @njit(cache=True, nogil=True)
