@@ -232,9 +232,6 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         self._validate_names([name for name, _ in self.members])
         return list(self.members)
 
-    def _out_of_bag_marginals(self) -> FloatArray:
-        return np.stack([ensemble.oob_proba_ for ensemble in self.members_.ensembles])
-
     def _weigh(self, names: list[str], X: Any, Y: LabelArray, weight: FloatArray) -> None:
         """Find the weights of the ensembles by what they believe of instances that they have not seen."""
         p = np.stack([ensemble.oob_proba_ for ensemble in self.members_.ensembles])

@@ -138,6 +138,6 @@ def member_seed(entropy: int, member: int, purpose: int) -> np.random.SeedSequen
     return np.random.SeedSequence(entropy, spawn_key=(member, purpose))
 
 
-def member_integers(entropy: int, members: range, purpose: int = 2) -> NDArray[np.uint32]:
-    """Return an integer seed for each of the members."""
-    return np.array([member_seed(entropy, m, purpose).generate_state(1)[0] for m in members], dtype=np.uint32)
+def member_integers(entropy: int, members: range) -> NDArray[np.uint32]:
+    """Return an integer seed of each member's own randomness."""
+    return np.array([member_seed(entropy, m, 2).generate_state(1)[0] for m in members], dtype=np.uint32)

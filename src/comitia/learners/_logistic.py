@@ -235,10 +235,6 @@ def fit_with(
     return fit
 
 
-def _with_intercept(free: Array, fit_intercept: bool) -> Array:
-    return np.pad(free, ((0, 0), (0, int(fit_intercept))), constant_values=True)
-
-
 class Columns(NamedTuple):
     """How the columns of X lie in a design matrix."""
 
