@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-ATTACKS = ("models", "decisions", "data", "runs", "interrupts", "names")
-IN_PROCESS = ("models", "decisions", "data")
+ATTACKS = ("models", "decisions", "answers", "data", "runs", "interrupts", "names")
+IN_PROCESS = ("models", "decisions", "answers", "data")
 """Those that run compiled code in their own process; the others start commands as a user does."""
 ROOT = Path(__file__).parents[2]
 LOG = "endings.jsonl"

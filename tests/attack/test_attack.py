@@ -7,7 +7,8 @@ from tests.attack.run import run
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("attack", "cases"), [("models", 150), ("decisions", 1500), ("data", 1400), ("runs", 1), ("names", 4)]
+    ("attack", "cases"),
+    [("models", 150), ("decisions", 1500), ("answers", 800), ("data", 1400), ("runs", 1), ("names", 4)],
 )
 def test_nothing_crashes_and_nothing_is_wrong(attack, cases):
     endings = run(attack, range(cases))

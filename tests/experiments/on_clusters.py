@@ -39,8 +39,9 @@ from tests.experiments.conftest import small_plan
 PATIENCE_SECONDS = 120
 
 RUNNER = """
-import sys
+import signal, sys
 from comitia.experiments import read_plan, run_plan
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may have been started in the background of a shell
 run_plan(read_plan(sys.argv[1]), sys.argv[2], cluster=sys.argv[3])
 """
 
