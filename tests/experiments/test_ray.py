@@ -167,7 +167,7 @@ def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend, monkeyp
     monkeypatch.setattr(ray, "remote", noted)
     on_clusters.fits_on_the_cluster_have_the_bits_of_one_thread(joint, "ray")
     assert len(sizes) >= 3
-    assert max(sizes) < 100_000
+    assert max(sizes) < joint.Y.nbytes, "a task carries numbers and no data"
 
 
 @pytest.mark.parametrize("classifier", on_clusters.FITS)
