@@ -313,11 +313,19 @@ def test_cells_that_are_no_cells_are_refused_by_name() -> None:
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_columns_of_lists_and_objects_stop_nothing(frame: Any) -> None:
-    tags, facts = [["a", "b"], ["c"]] * 30, [{"seen": i} for i in range(60)]
-    encoder = TableEncoder().fit(frame({"tags": tags, "facts": facts, "x": range(60)}))
-    assert encoder.describe() == "numbers 1; categories 1: tags, 2 values; left out 1: facts, every row differs"
+    tags, facts, kinds = [["a", "b"], ["c"]] * 30, [{"seen": i} for i in range(60)], [b"u", b"v"] * 30
+    encoder = TableEncoder().fit(frame({"tags": tags, "facts": facts, "x": range(60), "kind": kinds}))
+    assert encoder.describe() == (
+        "numbers 1; categories 2: tags, 2 values; kind, 2 values; left out 1: facts, every row differs"
+    )
+    encoder = TableEncoder(ignore=["kind"]).fit(frame({"tags": tags, "facts": facts, "x": range(60), "kind": kinds}))
     new = encoder.transform(frame({"tags": [["a", "b"], ["new"]], "facts": facts[:2], "x": [1, 2]}))
     np.testing.assert_array_equal(new, [[1, 0, 1], [0, 0, 2]])
+
+
+def test_identifiers_of_a_database_are_left_out_as_their_texts_are() -> None:
+    X = pd.DataFrame({"id": [uuid.UUID(int=i) for i in range(60)], "x": range(60)})
+    assert TableEncoder().fit(X).describe() == "numbers 1; left out 1: id, every row differs"
 
 
 def test_a_frame_with_nothing_to_learn_from_is_refused_with_the_reasons() -> None:

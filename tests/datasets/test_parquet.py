@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,54 @@ def test_times_and_spans_are_seconds(tmp_path: Path) -> None:
         span=[datetime.timedelta(seconds=2), datetime.timedelta(0)],
     )
     np.testing.assert_array_equal(load_features(path).X, [[3600, 2], [np.nan, 0]])
+
+
+TEXT_TO_TEXT = arrow.map_(arrow.string(), arrow.string())
+
+
+@pytest.mark.parametrize(
+    ("column", "texts"),
+    [
+        (arrow.array([{"a": 1, "b": "x"}, None, {}]), ['{"a": 1, "b": "x"}', None, '{"a": null, "b": null}']),
+        (arrow.array([[("k", "v")], None, []], TEXT_TO_TEXT), ['[["k", "v"]]', None, "[]"]),
+        (arrow.array([[{"a": 1}], None, []]), ['[{"a": 1}]', None, "[]"]),
+        (arrow.array([[1, 2], [5, 6], [3, 4]], arrow.list_(arrow.int8(), 2)), ["[1, 2]", "[5, 6]", "[3, 4]"]),
+        (arrow.array([b"rot", None, "größer".encode()]), ["rot", None, "größer"]),
+        (arrow.array([b"\xff\x00", None, b"a"], arrow.large_binary()), ["ff00", None, "a"]),
+        (arrow.array(["u", None, "v"], arrow.string_view()), ["u", None, "v"]),
+        (arrow.array([b"\xff" * 16, None, b"\x80" * 16], arrow.binary(16)), ["ff" * 16, None, "80" * 16]),
+        (arrow.array([uuid.UUID(int=7).bytes] * 3, arrow.uuid()), [str(uuid.UUID(int=7))] * 3),
+    ],
+    ids=lambda value: str(value.type) if isinstance(value, arrow.Array) else "",
+)  # fmt: skip
+def test_what_databases_keep_in_a_cell_is_a_text_that_can_be_left_out(
+    column: arrow.Array, texts: list[str | None], tmp_path: Path
+) -> None:
+    try:
+        path = write(tmp_path / "t.parquet", c=column, x=[1, 2, 3], y=[0, 1, 1])
+    except arrow.ArrowNotImplementedError:
+        pytest.skip("this version of pyarrow reads what it cannot write")
+    data = load_table(path, ["y"])
+    assert [None if pandas.isna(cell) else cell for cell in data.X["c"]] == texts
+    assert data.with_columns(ignore=["c"]).feature_names == ("x",)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        arrow.array([{"a": "q" * 100_000}] * 100),
+        arrow.array([[("k", "q" * 100_000)]] * 100, TEXT_TO_TEXT),
+        arrow.array([[{"a": ["q" * 100_000]}]] * 100),
+        arrow.array([b"q" * 100_000] * 100),
+    ],
+    ids=lambda value: str(value.type),
+)
+def test_what_stands_in_nested_cells_counts_in_every_one(column: arrow.Array, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.parquet", c=column, y=[0, 1] * 50)
+    assert path.stat().st_size < 3000
+    with pytest.raises(DataFormatError, match="max_bytes=4000000"):
+        load_table(path, ["y"], max_bytes=4_000_000)
+    assert load_table(path, ["y"], max_bytes=40_000_000).n_features == 1
 
 
 def test_no_rows_are_no_rows(tmp_path: Path) -> None:

@@ -71,13 +71,6 @@ def test_wrong_tables_are_refused(case: str, tmp_path: Path) -> None:
     assert message in str(refused.value)
 
 
-def test_columns_that_are_no_features_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pandas.DataFrame({"a": [b"12", b"3"], "y": [0, 1]}).to_parquet(path)
-    with pytest.raises(DataFormatError, match="'a' to hold numbers, UTF-8 text or dates"):
-        load_table(path, labels=["y"])
-
-
 def test_columns_of_lists_and_objects_are_texts_that_can_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pandas.DataFrame({"a": [[1, 2], None], "b": [0.5, 1.5], "y": [0, 1]}).to_parquet(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
@@ -151,20 +152,30 @@ def _of_array(column: NDArray[Any], name: str) -> Cells:
 _DATES = (datetime.date, np.datetime64)
 _SCALARS = (str, Real, decimal.Decimal, *_DATES, datetime.time, datetime.timedelta, np.bool_)
 _NESTED = (list, tuple, set, frozenset, dict, np.ndarray)
+_AS_TEXTS = (*_NESTED, bytes, uuid.UUID)
 
 
-def nested_text(cell: Any) -> str:
-    """A list or an object in a cell as a text: nothing is learnt from parts of it, but it can be named and left out.
+def as_text(cell: Any) -> str:
+    r"""What a database keeps in a cell, a list, an object, bytes or an identifier, as a text.
+
+    Nothing is learnt from parts of it, but it can be told apart, named and left out.
 
     Examples
     --------
-    >>> nested_text(["b", {"a": np.int64(1)}]), nested_text({"b", "a"})
-    ('["b", {"a": 1}]', '["a", "b"]')
+    >>> as_text(["b", {"a": np.int64(1)}]), as_text({"b", "a"}), as_text("größer".encode()), as_text(b"\xff\x00")
+    ('["b", {"a": 1}]', '["a", "b"]', 'größer', 'ff00')
     """
-    return json.dumps(cell, ensure_ascii=False, default=_plain)
+    if isinstance(cell, _NESTED):
+        return json.dumps(cell, ensure_ascii=False, default=_plain)
+    return str(_plain(cell))
 
 
 def _plain(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        try:
+            return cell.decode()
+        except UnicodeDecodeError:
+            return cell.hex()
     if isinstance(cell, set | frozenset):
         return sorted(cell, key=str)
     return cell.tolist() if isinstance(cell, np.ndarray | np.generic) else str(cell)
@@ -173,8 +184,8 @@ def _plain(cell: Any) -> Any:
 def _of_objects(values: NDArray[Any], name: str) -> Cells:
     """Cells of Python's objects, None where missing."""
     kinds = {type(value) for value in values} - {type(None)}
-    if any(issubclass(kind, _NESTED) for kind in kinds):
-        values = _object_array(nested_text(value) if isinstance(value, _NESTED) else value for value in values)
+    if any(issubclass(kind, _AS_TEXTS) for kind in kinds):
+        values = _object_array(as_text(value) if isinstance(value, _AS_TEXTS) else value for value in values)
         kinds = {type(value) for value in values} - {type(None)}
     strange = next((kind for kind in kinds if not issubclass(kind, _SCALARS)), None)
     if strange is not None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from comitia._names import printable
-from comitia.columns._cells import nested_text
+from comitia.columns._cells import as_text
 from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
 
@@ -60,8 +60,9 @@ def _other(path: Path, name: str, column: Any) -> Any:
         return column.unify_dictionaries().to_pandas().astype("category")
     if types.is_string(kind) or types.is_large_string(kind):
         return column.to_pandas()
-    if any(is_kind(kind) for is_kind in (types.is_list, types.is_large_list, types.is_struct)):
-        return [None if cell is None else nested_text(cell) for cell in column.to_pylist()]
+    strange = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    if any(is_kind(kind) for is_kind in strange) or hasattr(kind, "storage_type"):
+        return [None if cell is None else as_text(cell) for cell in column.to_pylist()]
     raise DataFormatError.at(path, None, f"expected {name!r} to hold numbers, UTF-8 text or dates, found {kind}")
 
 

@@ -31,7 +31,7 @@ def read_parquet(path: Path, max_bytes: int) -> Any:
     if grouped != file.metadata.num_rows:
         message = f"expected as many rows as the footer says, {file.metadata.num_rows}, found {grouped} in its groups"
         raise DataFormatError.at(path, None, message)
-    texts = [field.name for field in file.schema_arrow if _is_text(path, field.name, field.type)]
+    wide = {field.name: kind for field in file.schema_arrow if (kind := _without_dictionary(field.type)) is not None}
     leaves = [file.schema.column(j) for j in range(file.metadata.num_columns)]
     file = _open(path, max_bytes, [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"])
     batches, held = [], 0
@@ -42,9 +42,9 @@ def read_parquet(path: Path, max_bytes: int) -> Any:
         batches.append(batch)
     arrow = require("pyarrow")
     table = arrow.Table.from_batches(batches) if batches else file.schema_arrow.empty_table()
-    for name in texts:
+    for name, kind in wide.items():
         place = table.column_names.index(name)
-        table = table.set_column(place, name, table.column(place).cast(arrow.large_string()))
+        table = table.set_column(place, name, table.column(place).cast(kind))
     return table
 
 
@@ -58,27 +58,27 @@ def _too_large(path: Path, max_bytes: int) -> DataFormatError:
     return DataFormatError.at(path, None, f"expected columns that fit in max_bytes={max_bytes}, found larger ones")
 
 
-def _is_text(path: Path, name: str, kind: Any) -> bool:
-    """Whether a column holds text; one of a kind that nobody can use is refused before it is read."""
-    types = require("pyarrow.types")
-    if types.is_string(kind) or types.is_large_string(kind):
-        return True
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_dictionary(kind):
-        inner = kind.value_type
-        if not types.is_nested(inner) and not types.is_dictionary(inner):
-            return False
-    elif not types.is_nested(kind) and (types.is_primitive(kind) or types.is_decimal(kind) or types.is_null(kind)):
-        return False
-    raise DataFormatError.at(path, None, f"expected {name!r} to hold numbers, UTF-8 text or dates, found {kind}")
+def _without_dictionary(kind: Any) -> Any:
+    """The type in which a column of texts or bytes comes out of its dictionary; None where it is something else."""
+    arrow, types = require("pyarrow"), require("pyarrow.types")
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return arrow.large_string()
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind):
+        return arrow.large_binary()
+    return None
 
 
 def _decoded_bytes(column: Any) -> int:
+    """What the values of a column take where each stands for itself."""
     types, compute = require("pyarrow.types"), require("pyarrow.compute")
-    if types.is_list(column.type) or types.is_large_list(column.type):
-        return 8 * len(column) + _decoded_bytes(column.flatten())
-    if not types.is_dictionary(column.type):
-        return int(column.nbytes)
-    if not (types.is_string(column.type.value_type) or types.is_large_string(column.type.value_type)):
-        return 8 * len(column)
-    lengths = compute.binary_length(column.dictionary).take(column.indices)
-    return 8 * len(column) + int(compute.sum(lengths).as_py() or 0)
+    kind = column.type
+    if types.is_dictionary(kind) and _without_dictionary(kind.value_type) is not None:
+        lengths = compute.binary_length(column.dictionary).take(column.indices)
+        return 8 * len(column) + int(compute.sum(lengths).as_py() or 0)
+    if not types.is_nested(kind):
+        return max(8 * len(column), int(column.nbytes))
+    if types.is_map(kind):
+        parts = [column.keys, column.items]
+    else:
+        parts = column.flatten() if types.is_struct(kind) else [column.flatten()]
+    return 8 * len(column) + sum(map(_decoded_bytes, parts))

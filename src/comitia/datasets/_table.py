@@ -162,7 +162,7 @@ def _read(path: Path, max_bytes: int) -> tuple[Any, dict[str, str], list[str]]:
         table, given = _named(path, table, notes)
     except DataFormatError:
         raise
-    except (arrow.ArrowException, ValueError, OSError, OverflowError) as error:
+    except (arrow.ArrowException, ValueError, OSError, OverflowError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DataFormatError.at(path, None, f"expected {_KINDS[suffix]}, found: {printable(str(error))}") from error
