@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -275,53 +275,6 @@ def index_lists(starts: Any, words: Any, place: Any) -> Any:
                 break
             slot = (slot + 1) & mask
     return first[:found].copy()
-
-
-_YES_AND_NO = (("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("x",))
-
-
-def word_for_yes(words: Collection[str]) -> str | None:
-    """Return which of the words of a column, in small letters, says that a label holds; None where that is not known.
-
-    Examples
-    --------
-    >>> word_for_yes({"yes", "no"}), word_for_yes({"x"}), word_for_yes({"ja", "nein"})
-    ('yes', 'x', None)
-    """
-    return next((pair[-1] for pair in _YES_AND_NO if words and set(words) <= set(pair)), None)
-
-
-def cell_text(cell: Any) -> str:
-    """Return a cell of a label's column as the text that it would be in a file; a missing one is empty."""
-    if cell is None or (isinstance(cell, float) and cell != cell) or str(cell) == "<NA>":
-        return ""
-    if isinstance(cell, bool | np.bool_):
-        return "true" if cell else "false"
-    if not isinstance(cell, str) and isinstance(cell, (int, float, np.number)) and float(cell).is_integer():
-        return str(int(cell))
-    return str(cell).strip()
-
-
-def labels_in_words(columns: NDArray[Any], name: str) -> LabelArray:
-    """Return columns of yes and no, y and n, true and false, x and nothing, zeros and ones as int8, (m, K).
-
-    Examples
-    --------
-    >>> labels_in_words(np.array([["yes", "x"], ["no", None]], dtype=object), "y")
-    array([[1, 1],
-           [0, 0]], dtype=int8)
-    """
-    Y = np.zeros(columns.shape, dtype=np.int8)
-    for k in range(columns.shape[1]):
-        words = [cell_text(cell).lower() for cell in columns[:, k]]
-        found = set(words) - {""}
-        yes = word_for_yes(found)
-        if words and (yes is None or ("" in words and found != {yes})):
-            wrong = [i for i, word in enumerate(words) if (word not in ("0", "1") if yes is None else not word)]
-            what = f"{columns[wrong[0], k]!r} in row {wrong[0]}, column {k}"
-            raise ComitiaError(f"{name} must hold 0 and 1, or words for no and yes; got {what}.")
-        Y[:, k] = [word == yes for word in words]
-    return Y
 
 
 def are_names(y: Any) -> bool:

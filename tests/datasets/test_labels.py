@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import polars
 import pytest
 
 from comitia import ComitiaError
+from comitia._yes_and_no import labels_in_words
 from comitia.datasets import DataFormatError, label_matrix, label_notes, load_dataset, load_table
 
 Y = [[0, 1, 1], [0, 0, 0], [1, 0, 0]]
@@ -199,6 +201,53 @@ def test_the_value_that_holds_can_be_named(tmp_path: Path) -> None:
     assert load_dataset(path, ["z"], positive="2").Y[:, 0].tolist() == [1, 0, 1]
     with pytest.raises(DataFormatError, match="where a cell is 'great', found none"):
         load_dataset(path, ["y"], positive="great")
+
+
+def test_a_word_for_yes_leaves_columns_that_speak_for_themselves_at_their_own_words(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = ["Ja,x,1,Nein,5", "nein,,0,Nein,0", "JA,x,1,,1"]
+    path.write_text("a,said,crossed,counted,never,stars\n" + "".join(f"{i},{row}\n" for i, row in enumerate(rows)))
+    read = load_dataset(path, ["said", "crossed", "counted", "never"], positive="ja")
+    assert read.Y.tolist() == [[1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
+    assert "Blank and missing cells of label 'crossed' are taken to mean that it does not hold." in read.notes
+    frame = pandas.read_csv(path)[["said", "crossed", "counted", "never"]]
+    assert labels_in_words(frame.to_numpy(object), "Y", "ja").tolist() == read.Y.tolist()
+    # A rating that happens to be zero or one is no yes or no.
+    assert load_dataset(path, ["stars", "counted"], positive="5").Y.tolist() == [[1, 0], [0, 0], [0, 0]]
+    for wrong in ("oui", "5"):
+        with pytest.raises(DataFormatError, match=f"where a cell is '{wrong}', found none"):
+            load_dataset(path, ["said", "crossed"], positive=wrong)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["Nein", "Ja"], "found 'Nein' and 'Ja'; positive='Nein' or positive='Ja' says which of them is yes$"),
+        (["2", "1"], "row 1, 'y': .* found 2 and '1'; positive='2' or positive='1' says which"),
+        (["Ja", ""], "row 1, 'y': .* found 'Ja'; positive='Ja' takes this cell for yes and all others for no$"),
+        (["Yes", "No", ""], "row 3, 'y': .* found an empty cell; positive='Yes' takes empty cells for no$"),
+        (["a", "b", "a b"], "'a'; positive='a' takes this cell .*, and labels_in='y' all cells for names of labels"),
+    ],
+)  # fmt: skip
+def test_a_column_that_is_no_label_says_what_it_holds_and_how_it_would_be_one(
+    cells: list[str], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells)))
+    with pytest.raises(DataFormatError, match=message):
+        load_dataset(path, ["y"])
+
+
+def test_the_separator_that_is_offered_is_one_that_stands_between_names(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for cells, sign in (
+        (["sale, big|eu", "sale, big", "new|eu", "sale, big"], "|"),
+        (["a, b", "a", "b, c"], ","),
+        (["rock/pop", "a,b;c", "b;c"], ";"),
+    ):
+        path.write_text("a,tags\n" + "".join(f'{i},"{cell}"\n' for i, cell in enumerate(cells)))
+        with pytest.raises(DataFormatError, match=re.escape(f"separator={sign!r} cuts texts")):
+            load_dataset(path, labels_in="tags")
 
 
 def test_options_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ REFUSED = {
     "two columns of one name": ("a,a,y\n1,0,1\n", "'a' twice"),
     "a label that is not binary": ("a,y\n1,0\n1,2\n", "row 2, 'y': expected a label to be 0 or 1, found 2"),
     "a label that is text": ("a,y\n1,good\n1,bad\n", "row 1, 'y': expected a label to be 0 or 1, found 'good'"),
-    "a label that is missing": ("a,y\n1,0\n1,\n", "row 2, 'y': expected a label to be 0 or 1, found None"),
+    "a label that is missing": ("a,y\n1,0\n1,\n", "row 2, 'y': expected a label to be 0 or 1, found an empty cell"),
     "no rows": ("a,y\n", "expected rows of features"),
     "no features": ("y\n1\n", "expected rows of features"),
     "nothing": ("", "expected CSV"),

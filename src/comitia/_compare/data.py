@@ -13,8 +13,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from comitia._errors import ComitiaError
-from comitia._labels import LabelArray, are_names, cell_text, check_labels, label_matrix, labels_in_words
+from comitia._labels import LabelArray, are_names, check_labels, label_matrix
 from comitia._names import printable, unknown
+from comitia._yes_and_no import labels_in_words
 from comitia.columns import TableEncoder
 from comitia.datasets import Dataset, label_notes, list_datasets, load_features
 from comitia.datasets._arff import stem
@@ -249,13 +250,9 @@ def _labels(Y: Any, positive: str | None) -> tuple[LabelArray, tuple[str, ...]]:
     if are_names(Y):
         return label_matrix(Y)
     array = Y.toarray() if issparse(Y) else np.asarray(Y)
-    if positive is not None:
-        array = np.vectorize(lambda cell: cell_text(cell) == positive.strip(), otypes=[np.int8])(array)
-        if not array.any():
-            raise ComitiaError(f"Y must hold where a cell is {positive!r}; got none.")
     # A frame with columns of several types, or of words, comes as objects.
-    words = array.dtype.kind in "OUT" and array.ndim == 2
-    found = labels_in_words(array.astype(object), "Y") if words else check_labels(array, "Y")
+    words = (array.dtype.kind in "OUT" or positive is not None) and array.ndim == 2
+    found = labels_in_words(array.astype(object), "Y", positive) if words else check_labels(array, "Y")
     return found, _names(Y, "y", found.shape[1])
 
 

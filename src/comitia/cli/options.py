@@ -76,7 +76,10 @@ Separator = Annotated[
 ]
 Positive = Annotated[
     str | None,
-    typer.Option(help="Cell that says a label holds; yes, y, true, t, x and 1 are known.", rich_help_panel="Data"),
+    typer.Option(
+        help="Word that says a label holds, where that is not yes, y, true, t, x or 1: [cyan]ja[/].",
+        rich_help_panel="Data",
+    ),
 ]
 _COLUMNS = "Columns"
 Features = Annotated[

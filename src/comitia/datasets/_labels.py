@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from comitia._errors import ComitiaError
-from comitia._labels import LabelArray, cell_text, names_in, word_for_yes
+from comitia._labels import LabelArray, names_in
 from comitia._names import printable
+from comitia._yes_and_no import cell_text, first_unclear, small_word, word_for_yes, yes_among
 from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
 
@@ -69,37 +70,48 @@ def matching(columns: Sequence[str], wanted: Sequence[str], where: str) -> list[
     return list(dict.fromkeys(found))
 
 
-def label_column(path: Path, name: str, column: Any, positive: str | None) -> tuple[LabelArray, str | None]:
-    """Return a column of a table as zeros and ones, and a note where blank cells are taken for zeros."""
+class LabelColumn(NamedTuple):
+    """A column of a table as a label: where it holds, by which word, and a note where blank cells are zeros."""
+
+    holds: LabelArray
+    word: str | None
+    note: str | None = None
+
+
+def label_column(path: Path, name: str, column: Any, positive: str | None) -> LabelColumn:
+    """Read a column of a table as zeros and ones."""
     if positive is None:
         values = _zeros_and_ones(column)
         if values is not None:
-            return values, None
-    cells = [None if cell is None else cell_text(cell) or None for cell in column.to_pylist()]
-    if positive is not None:
-        return np.array([cell is not None and cell == positive.strip() for cell in cells], dtype=np.int8), None
-    small = {cell: cell.lower() for cell in set(cells) if cell is not None}
-    found = set(small.values())
-    yes = word_for_yes(found)
-    blanks_are_zeros = found == {yes}
-    for i, cell in enumerate(cells):
-        if yes is None or (cell is None and not blanks_are_zeros):
-            if cell is not None and small[cell] in ("0", "1"):
-                continue
-            value = column[i].as_py()
-            way_out = "" if cell is None else f"; positive={value!r} takes this cell for yes and all others for no"
-            if len(found) > 2:
-                way_out += f", and labels_in={name!r} all cells for names of labels"
-            raise DataFormatError.at(
-                path, None, f"row {i + 1}, {name!r}: expected a label to be 0 or 1, found {value!r}{way_out}"
-            )
-    blank = blanks_are_zeros and None in cells
-    note = (
-        f"Blank and missing cells of label {printable(name)!r} are taken to mean that it does not hold."
-        if blank
-        else None
-    )
-    return np.array([cell is not None and small[cell] == yes for cell in cells], dtype=np.int8), note
+            return LabelColumn(values, "1")
+    cells = column.to_pylist()
+    words = [small_word(cell) for cell in cells]
+    yes = yes_among(words, positive)
+    if words and yes is None:
+        raise DataFormatError.at(path, None, _unclear(name, cells, words))
+    note = None
+    if "" in words and (positive is None or yes != small_word(positive)):
+        note = f"Blank and missing cells of label {printable(name)!r} are taken to mean that it does not hold."
+    return LabelColumn(np.array([word == yes for word in words], dtype=np.int8), yes, note)
+
+
+def _unclear(name: str, cells: Sequence[Any], words: Sequence[str]) -> str:
+    """Say which cell of a column is no label, and with which options it would be one."""
+    place = first_unclear(words)
+    texts = {word: cell_text(cell) for word, cell in zip(words, cells, strict=True) if word}
+    known = word_for_yes(texts.keys())
+    found, way_out = f"{cells[place]!r}" if words[place] else "an empty cell", ""
+    if known is not None:
+        way_out = f"; positive={texts.get(known, known)!r} takes empty cells for no"
+    elif len(texts) == 2 and words[place]:
+        other = next(text for word, text in texts.items() if word != words[place])
+        found += f" and {other!r}"
+        way_out = f"; positive={texts[words[place]]!r} or positive={other!r} says which of them is yes"
+    elif words[place]:
+        way_out = f"; positive={texts[words[place]]!r} takes this cell for yes and all others for no"
+    if len(texts) > 2:
+        way_out += f", and labels_in={name!r} all cells for names of labels"
+    return f"row {place + 1}, {name!r}: expected a label to be 0 or 1, found {found}{way_out}"
 
 
 def _zeros_and_ones(column: Any) -> LabelArray | None:
@@ -171,6 +183,7 @@ def _of_a_database(text: str) -> list[str] | None:
 
 
 def _used(cells: Sequence[Any]) -> str:
-    """What most probably stands between names: of the usual signs the one that most cells hold."""
+    """What most probably stands between names: a sign that many cells hold, first those that names rarely do."""
     texts = [cell for cell in cells if isinstance(cell, str)]
-    return max((";", "|", ",", "/"), key=lambda sign: sum(sign in text for text in texts))
+    held = {sign: sum(sign in text for text in texts) for sign in (";", "|", ",", "/")}
+    return next(sign for sign, count in held.items() if 10 * count >= max(held.values()))

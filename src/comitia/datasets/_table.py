@@ -13,6 +13,7 @@ import numpy.typing as npt
 from comitia._errors import ComitiaError
 from comitia._labels import label_matrix
 from comitia._names import printable
+from comitia._yes_and_no import small_word
 from comitia.datasets._arff import MAX_BYTES, stem
 from comitia.datasets._dataset import DataFormatError, Dataset
 from comitia.datasets._delimited import read_delimited
@@ -57,8 +58,9 @@ def load_table(
     separator : str, optional
         What stands between names in ``labels_in``; by default its cells are lists, of Parquet or written as in JSON.
     positive : str, optional
-        The value of a label column for which the label holds; every other cell, and a blank one, means that it does
-        not.
+        The value of a label column for which the label holds, in capital or small letters; every other cell, and a
+        blank one, means that it does not.  A column without this word that speaks for itself, as x and nothing beside
+        columns of ja and nein, is taken at its own words.
     max_bytes : int
         The most that the unpacked text, and the most that the arrays read from it, may take.
 
@@ -233,10 +235,10 @@ def _label_columns(
     path: Path, table: Any, names: list[str], positive: str | None
 ) -> tuple[npt.NDArray[np.int8], list[str]]:
     read = [label_column(path, name, table.column(name), positive) for name in names]
-    Y = np.column_stack([np.empty((table.num_rows, 0), np.int8), *(values for values, _ in read)])
-    if positive is not None and Y.size and not Y.any():
+    if positive is not None and not any(one.word == small_word(positive) and one.holds.any() for one in read):
         raise DataFormatError.at(path, None, f"expected labels to hold where a cell is {positive!r}, found none")
-    return Y, [note for _, note in read if note]
+    Y = np.column_stack([np.empty((table.num_rows, 0), np.int8), *(one.holds for one in read)])
+    return Y, [one.note for one in read if one.note]
 
 
 def labels_of_lists(

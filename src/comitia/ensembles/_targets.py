@@ -21,8 +21,8 @@ from comitia._labels import (
     check_labels,
     dense,
     label_matrix,
-    labels_in_words,
 )
+from comitia._yes_and_no import labels_in_words
 from comitia.ensembles._features import number_of_rows
 
 _NUMBERS = frozenset(np.dtype(code).str[1:] for code in "?bhilqBHILQefdg")
