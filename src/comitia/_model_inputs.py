@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from comitia._errors import ComitiaError
-from comitia._names import printable
+from comitia.columns._kinds import Place, Writing, numbers_of
 
 
 def model_inputs(
@@ -51,19 +51,11 @@ def model_inputs(
     absent = [name for name in features if name not in data.feature_names]
     known = frame.assign(**dict.fromkeys(absent, np.nan))[list(features)]
     known.attrs.update(frame.attrs)
-    return known if as_frame else _numbers(known, data.name)
+    return known if as_frame else _numbers(known)
 
 
-def _numbers(frame: Any, name: str) -> Any:
-    import pandas as pd
-
-    text = [column for column in frame.columns if not pd.api.types.is_numeric_dtype(frame[column])]
+def _numbers(frame: Any) -> Any:
     # What begins with a zero was read as a text, and may be a number all the same.
-    read = frame[text].astype(str).apply(pd.to_numeric, errors="coerce")
-    for column in text:
-        wrong = np.flatnonzero(read[column].isna() & frame[column].notna())
-        if len(wrong):
-            where = f"{frame.attrs.get('source', name)}, column {column!r}, row {wrong[0] + 1}"
-            found = printable(str(frame[column].iloc[wrong[0]])[:40])
-            raise ComitiaError(f"{where}: expected a number, as the model has learned from, found {found!r}.")
-    return frame.assign(**{column: read[column] for column in text}).to_numpy(dtype=float)
+    written, place = Writing().in_frame(frame), Place.in_frame(frame)
+    names = list(frame.columns)
+    return np.column_stack([numbers_of(one, written.cells(frame, one, names), written, place) for one in names])

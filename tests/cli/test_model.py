@@ -82,7 +82,13 @@ def test_text_where_the_model_knows_numbers_is_refused(trained, features, tmp_pa
         "predict", trained, write(tmp_path / "new.csv", features.assign(x2=[0.5, "?!"] * 75)), "-o", tmp_path / "o.csv"
     )
     assert ended.code == 1
-    assert "new.csv, column 'x2', row 2: expected a number, as the model has learned from, found '?!'." in ended.said
+    assert "new.csv, column 'x2': expected numbers, found '?!' in row 2, '?!' in row 4, '?!' in row 6 and 72 more." in (
+        ended.said
+    )
+    assert ended.said.endswith("--missing-values '?!' counts them as missing.")
+    how = ("--missing-values", "?!", "-o", tmp_path / "o.csv")
+    ended = comitia("predict", trained, tmp_path / "new.csv", *how)
+    assert ended.code == 0, ended.said
 
 
 @pytest.mark.parametrize("kind", OF_MEMBERS)

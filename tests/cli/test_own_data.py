@@ -246,6 +246,34 @@ def test_days_and_months_are_told_apart_by_an_option(here):
     assert comitia(*shlex.split(advice["command"])[1:]).code == 0
 
 
+def test_a_new_file_may_be_written_otherwise_than_the_one_that_was_trained_on(here):
+    frame = as_lists(songs())[["tempo", "price", "genre", "released"]].assign(y=np.arange(N) % 2)
+    frame.to_parquet(here / "songs.parquet")
+    assert comitia("train", "songs.parquet", "-l", "y", *FEW, "-o", "m.skops").code == 0
+    assert comitia("predict", "m.skops", "songs.parquet", "--proba", "-o", "expected.csv").code == 0
+    german = frame.drop(columns="y").assign(
+        tempo=[None if pd.isna(one) else f"{one:g},00" for one in frame["tempo"]],
+        price=[f"{one},0 €" for one in frame["price"]],
+        released=frame["released"].dt.strftime("%d/%m/%Y"),
+    )
+    german.loc[3, "price"] = "unknown"
+    german[:12].to_csv(here / "new.csv", sep=";", index=False, encoding="cp1252")
+    steps = [
+        ((), "and 9 more. --numbers 1.234,5 reads thousands separators, currency and per cent signs; --missing-values"),
+        (("--numbers", "1.234,5"), "found 'unknown' in row 4. --missing-values unknown counts them as missing."),
+        (("--missing-values", "unknown"), "as '01/01/2020'; --day-first or --month-first says which is which."),
+        (("--day-first",), ""),
+    ]
+    options = ()
+    for more, said in steps:
+        options = (*options, *more)
+        ended = comitia("predict", "m.skops", "new.csv", *options, "--proba", "-o", "out.csv")
+        assert (ended.code, said in ended.said) == (int(bool(said)), True), ended.said
+    rows = [i for i in range(12) if i != 3]
+    found, expected = (pd.read_csv(here / name)["y"].to_numpy()[rows] for name in ("out.csv", "expected.csv"))
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.fixture
 def trained(here):
     frame = songs()[["id", "tempo", "genre"]].assign(calm=np.arange(N) % 2, jazz=(np.arange(N) % 3 == 1).astype(int))

@@ -254,6 +254,48 @@ def test_days_and_months_that_could_be_exchanged_are_not_guessed() -> None:
     assert TableEncoder("ordinal", day_first=False).fit_transform(X)[:, -1].tolist() == [1, 3]
 
 
+def test_later_frames_may_be_written_otherwise() -> None:
+    X = pd.DataFrame({"price": [1.5, 1234.5], "when": pd.to_datetime(["2020-01-06", "2020-03-02"])})
+    encoder = TableEncoder("ordinal").fit(X)
+    expected = encoder.transform(X)
+    later = pd.DataFrame({"price": ["1,5 €", "1.234,50 €"], "when": ["06.01.2020", "02.03.2020"]})
+    with pytest.raises(ComitiaError, match=r"found '1,5 €' in row 1, .*numbers='1\.234,5' reads .* per cent signs\.$"):
+        encoder.transform(later)
+    later.attrs["columns"] = {"numbers": "1.234,5"}
+    np.testing.assert_array_equal(encoder.transform(later), expected)
+    american = later.assign(when=["01/06/2020", "03/02/2020"])
+    with pytest.raises(ComitiaError, match="could be exchanged, as '01/06/2020'; day_first=True or day_first=False"):
+        encoder.transform(american)
+    american.attrs["columns"] = {"numbers": "1.234,5", "day_first": False}
+    np.testing.assert_array_equal(encoder.transform(american), expected)
+    blank = later.assign(price=["?", "-"], when=["never", None])
+    blank.attrs["columns"] = {"missing_values": ["?", "-", "never"]}
+    assert np.isnan(encoder.transform(blank)).all()
+    later.attrs["columns"] = {"numbers": "1'234.5"}
+    with pytest.raises(ComitiaError, match=r"numbers must be one of plain, 1,234\.5, 1\.234,5; got \"1'234\.5\""):
+        encoder.transform(later)
+
+
+def test_the_order_of_later_dates_is_that_of_fit_unless_they_contradict_it() -> None:
+    encoder = TableEncoder("ordinal").fit(pd.DataFrame({"when": ["01/13/2020", "02/20/2021"]}))
+
+    def months(*dates: str, **said: Any) -> list[float]:
+        later = pd.DataFrame({"when": dates})
+        later.attrs["columns"] = said
+        return encoder.transform(later)[:, -1].tolist()
+
+    assert encoder.get_feature_names_out()[-1] == "when: month"
+    assert months("03/04/2020") == [3]
+    assert months("2020-05-06", "2020-07-08") == [5, 7]
+    assert months("31/03/2020", "04/05/2020") == [3, 5]
+    assert months("03/04/2020", day_first=True) == [4]
+
+
+def test_postal_codes_are_no_numbers_in_any_notation() -> None:
+    X = pd.DataFrame({"zip": ["01067", "99084", "10115"], "share": ["05 %", "7 %", "1.200,5"]})
+    assert TableEncoder(numbers="1.234,5").fit(X).kinds_ == {"zip": "category", "share": "number"}
+
+
 def test_a_later_cell_that_is_no_date_is_named() -> None:
     encoder = TableEncoder().fit(pd.DataFrame({"when": ["2020-01-06", "2020-02-06"]}))
     with pytest.raises(ComitiaError, match="column 'when', row 2: expected a date, year first, found 'soon'"):

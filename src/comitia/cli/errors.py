@@ -71,8 +71,9 @@ _PARAMETERS = (
     "separator",
     "positive",
     "labels_in",
+    "day_first",
 )
-_WRITTEN = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_WRITTEN = r"True|False|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _PARAMETER = re.compile(rf"\b({'|'.join(_PARAMETERS)})=(\[(?:(?:{_WRITTEN})(?:, )?)+\]|{_WRITTEN})")
 
 

@@ -234,15 +234,19 @@ def predict(
     labels_in: LabelsIn = None,
     separator: Separator = None,
     positive: Positive = None,
+    numbers: Numbers = None,
+    missing_values: MissingValues = None,
+    day_first: DayFirst = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the labels of new instances and write them to a CSV or Parquet file, a column for each label.
 
-    Columns of DATA are found by their names; others are left alone.  Where the labels are among them, or in the column
-    that --labels-in names, the predictions are scored.  The model file is opened without running any code that it might
-    hold.  In CSV, a label whose name begins with =, +, - or @ gets an apostrophe in front, so that no spreadsheet takes
-    it for a formula.  Cells of labels that are left open are empty.
+    Columns of DATA are found by their names; others are left alone, and cells may be written otherwise than in the data
+    that it was trained on, as --numbers, --missing-values and --day-first say.  Where the labels are among the columns,
+    or in that which --labels-in names, the predictions are scored.  The model file is opened without running any code
+    that it might hold.  In CSV, a label whose name begins with =, +, - or @ gets an apostrophe in front, so that no
+    spreadsheet takes it for a formula.  Cells of labels that are left open are empty.
 
     [bold]Examples[/]
 
@@ -250,6 +254,7 @@ def predict(
     $ comitia predict model.skops new.csv --at-least 1 --at-most 3 -o labels.csv
     $ comitia predict model.skops new.csv --exclusive day,night --implies beach:sea -o labels.csv
     $ comitia predict model.skops new.csv --keep id --labels-in-one-column -o labels.csv
+    $ psql -c 'copy songs to stdout csv header' | comitia predict model.skops - -o - > labels.csv
     """
     limits = asked_limits(at_least, at_most, exclusive, implies)
     doubt = {name: value for name, value in (("rate", abstain_rate), ("guarantee", guarantee)) if value is not None}
@@ -260,6 +265,8 @@ def predict(
     opened = _opened(model, limits, doubt)
     _decide_otherwise(opened, loss, aggregation)
     given = load_features(data)
+    if written := column_options(None, None, None, None, numbers, missing_values, day_first):
+        given = given.with_columns(**written)
     kept = kept_columns(given, split(keep or []), opened.labels)
     check_names(kept, opened.labels)
     inputs = _inputs(opened, data, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,16 @@ def as_instant(text: str, order: str) -> int | None:
     return (instant - _EPOCH - offset) // _MICROSECOND
 
 
+def order_of(texts: Collection[str], order: str, day_first: bool | None) -> str:
+    """Return the order in which dates of a later file are read: that of `fit`, unless they are written in another.
+
+    It is "unknown" where day and month could be exchanged, and `fit` knew no order.
+    """
+    if day_first is None and order and all(as_instant(text, order) is not None for text in texts):
+        return order
+    return date_order(texts, day_first) or order or ORDERS[0]
+
+
 def date_parts(instants: NDArray[Any]) -> dict[str, FloatArray]:
     """Return the parts of dates that recur, NaN where a date is missing.
 
@@ -78,6 +88,25 @@ def date_parts(instants: NDArray[Any]) -> dict[str, FloatArray]:
         "hour": (known - known.astype("datetime64[D]")).astype("m8[us]").astype(np.int64) / 3.6e9,
     }
     return {name: np.where(missing, np.nan, values) for name, values in parts.items()}
+
+
+def encode_dates(instants: NDArray[Any], span: Sequence[int], parts: Sequence[str], encoding: str) -> FloatArray:
+    """Return the numbers that stand for dates: their place between two ends, and the parts that are wanted.
+
+    Parts are plain numbers where the encoding is "ordinal", else points on a circle, sine and cosine.
+    """
+    first, last = span
+    # New rows are mostly of later dates, and a linear model would take them for ever more of what it has seen.
+    known = np.clip(instants.astype(np.int64), first, last)
+    columns = [np.where(np.isnat(instants), np.nan, (known - float(first)) / max(last - first, 1))]
+    found = date_parts(instants)
+    for part in parts:
+        if encoding == "ordinal":
+            columns.append(found[part])
+        else:
+            angle = 2 * np.pi * found[part] / PERIODS[part]
+            columns += [np.sin(angle), np.cos(angle)]
+    return np.column_stack(columns)
 
 
 PERIODS = {"day of week": 7.0, "month": 12.0, "hour": 24.0}

@@ -12,13 +12,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray
 from comitia._names import printable, unknown
-from comitia.columns._cells import Cells, column, column_names, is_frame, read_cells
-from comitia.columns._dates import ORDERS, PERIODS, date_parts
+from comitia.columns._cells import Cells, column_names, is_frame
+from comitia.columns._dates import ORDERS, PERIODS, date_parts, encode_dates
 from comitia.columns._encoders import RARE, Categories, Medians, Words
-from comitia.columns._kinds import Place, Use, dates_of, decide, matching, numbers_of
-from comitia.columns._numbers import NOTATIONS, Notation
+from comitia.columns._kinds import Place, Use, Writing, dates_of, decide, matching, numbers_of
+from comitia.columns._numbers import Notation
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -63,6 +62,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         The most values of a column that are told apart; the less frequent ones are rare.
     max_words : int or None, default=20000
         The most words of a text column that are told apart.
+
+    How cells are written may differ from file to file: `fit` and `transform` follow ``numbers``, ``missing_values`` and
+    ``day_first`` in ``X.attrs["columns"]`` of a pandas frame, where they stand there.
 
     Attributes
     ----------
@@ -146,7 +148,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Decide what each column is and return it as numbers; what `transform` returns after `fit`."""
         self._check_parameters()
         names = column_names(X)
-        place = Place.in_frame(X)
+        written, place = self._written(X), Place.in_frame(X)
         if not len(X):
             raise ComitiaError("X must have a row at least; got none.")
         self.feature_names_in_ = np.asarray(names, dtype=object)
@@ -163,7 +165,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if wanted[name] == "ignored":
                 self.kinds_[name], self.left_out_[name] = "left out", "ignored"
                 continue
-            blocks[name] = self._fit_column(name, self._cells(X, name, names), wanted[name], place)
+            blocks[name] = self._fit_column(name, written.cells(X, name, names), wanted[name], written, place)
         return self._finish(len(X), {name: block for name, block in blocks.items() if block is not None}, fit=True)
 
     def transform(self, X: Any) -> Any:
@@ -179,7 +181,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray or CSR array of shape (n, d')
         """
         check_is_fitted(self, "kinds_")
-        names, place = column_names(X), Place.in_frame(X)
+        names, written, place = column_names(X), self._written(X), Place.in_frame(X)
         if not is_frame(X) and len(names) == self.n_features_in_:
             names = self.feature_names_in_.tolist()
         used = [name for name, kind in self.kinds_.items() if kind != "left out"]
@@ -187,7 +189,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if name not in names:
                 where = f"{place.source}: " if place.source else ""
                 raise ComitiaError(f"{where}X lacks a column that it had in fit: {unknown('column', name, names)}")
-        blocks = {name: self._transform_column(name, self._cells(X, name, names), place) for name in used}
+        blocks = {name: self._transform_column(name, written.cells(X, name, names), written, place) for name in used}
         return self._finish(len(X), blocks, fit=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
@@ -262,11 +264,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         for name, value, known in (
             ("encoding", self.encoding, ("one-hot", "ordinal")),
-            ("numbers", self.numbers, NOTATIONS),
             ("missing", self.missing, ("keep", "impute")),
         ):
             if value not in known:
                 raise ComitiaError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
+        self._written(None)
         for name in ("min_frequency", "max_categories", "max_words"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
@@ -284,22 +286,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 asked[name] = what
         return asked
 
-    def _cells(self, X: Any, name: str, names: list[str]) -> Cells:
-        cells = read_cells(column(X, name, names), name)
-        if cells.form == "text":
-            gone = set(self.missing_values)
-            for i, value in enumerate(cells.values):
-                if value is not None and (value in gone or not value or value.isspace()):
-                    cells.values[i] = None
-        return cells
+    def _written(self, X: Any) -> Writing:
+        return Writing(self.numbers, self.missing_values, self.day_first).in_frame(X)
 
-    def _fit_column(self, name: str, cells: Cells, asked: str, place: Place) -> Any:
-        if asked:
-            use = Use("category" if asked == "category" else "text")
-        else:
-            use = decide(name, cells, notation=self.numbers, day_first=self.day_first, place=place)
+    def _fit_column(self, name: str, cells: Cells, asked: str, written: Writing, place: Place) -> Any:
+        use = Use("category" if asked == "category" else "text") if asked else decide(name, cells, written, place)
         if use.kind == "date":
-            self._fit_date(name, dates_of(name, cells, use.detail, place), use.detail)
+            self._fit_date(name, dates_of(name, cells, use.detail, written, place), use.detail)
         elif use.kind == "category":
             self.encoders_[name] = Categories.of(cells, self.encoding, self.min_frequency, self.max_categories)
         elif use.kind == "text":
@@ -312,7 +305,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if use.kind == "left out":
             self.left_out_[name] = use.detail
             return None
-        return self._transform_column(name, cells, place)
+        return self._transform_column(name, cells, written, place)
 
     def _fit_date(self, name: str, instants: NDArray[Any], order: str) -> None:
         known = instants[~np.isnat(instants)].astype(np.int64)
@@ -321,31 +314,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         parts = date_parts(instants)
         self.date_parts_[name] = [part for part in PERIODS if np.nanmin(parts[part]) < np.nanmax(parts[part])]
 
-    def _transform_column(self, name: str, cells: Cells, place: Place) -> Any:
+    def _transform_column(self, name: str, cells: Cells, written: Writing, place: Place) -> Any:
         kind = self.kinds_[name]
         if kind == "number":
-            return numbers_of(name, cells, self.numbers, place)[:, None]
+            return numbers_of(name, cells, written, place)[:, None]
         if kind == "date":
-            return self._encode_dates(name, dates_of(name, cells, self.date_orders_[name], place))
+            instants = dates_of(name, cells, self.date_orders_[name], written, place)
+            return encode_dates(instants, self.date_spans_[name], self.date_parts_[name], self.encoding)
         if not len(cells.values):
             return csr_array((0, self.encoders_[name].width))
         return self.encoders_[name].encode(cells)
-
-    def _encode_dates(self, name: str, instants: NDArray[Any]) -> FloatArray:
-        first, last = self.date_spans_[name]
-        missing = np.isnat(instants)
-        # New rows are mostly of later dates, and a linear model would take them for ever more of what it has seen.
-        known = np.clip(instants.astype(np.int64), first, last)
-        place = np.where(missing, np.nan, (known - float(first)) / max(last - first, 1))
-        parts = date_parts(instants)
-        columns = [place]
-        for part in self.date_parts_[name]:
-            if self.encoding == "ordinal":
-                columns.append(parts[part])
-            else:
-                angle = 2 * np.pi * parts[part] / PERIODS[part]
-                columns += [np.sin(angle), np.cos(angle)]
-        return np.column_stack(columns)
 
     def _finish(self, n: int, blocks: dict[str, Any], *, fit: bool) -> Any:
         """Put the blocks of the columns side by side: categories, numbers and dates, texts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._names import unknown
-from comitia.columns._cells import Cells, is_frame
-from comitia.columns._dates import as_instant, date_order
+from comitia.columns._cells import Cells, column, is_frame, read_cells
+from comitia.columns._dates import as_instant, date_order, order_of
 from comitia.columns._numbers import NOTATIONS, are_codes, as_numbers
 
 Kind = Literal["number", "date", "category", "text", "left out"]
@@ -23,6 +23,7 @@ FEW_VALUES = 20
 """So many different values are categories, however few rows there are."""
 _NEARLY_ALL = 0.9
 _WORDS_OF_TEXT = 3
+_EXCHANGED = "in which day and month could be exchanged"
 _SAMPLE = 2000
 """So many values tell that a column of texts holds no numbers; identifiers are not tried one by one."""
 
@@ -33,6 +34,34 @@ class Use:
 
     kind: Kind
     detail: str = ""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How cells are written, which may differ from file to file; see the parameters of `TableEncoder`."""
+
+    numbers: str = "plain"
+    missing_values: Sequence[str] = ()
+    day_first: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.numbers not in NOTATIONS:
+            raise ComitiaError(f"numbers must be one of {', '.join(NOTATIONS)}; got {self.numbers!r}.")
+
+    def in_frame(self, X: Any) -> Writing:
+        """How the cells of X are written: as the frame says in ``X.attrs["columns"]``, else as this does."""
+        said = getattr(X, "attrs", {}).get("columns", {}) if is_frame(X) else {}
+        return replace(self, **{name: said[name] for name in vars(self) if name in said})
+
+    def cells(self, X: Any, name: str, names: list[str]) -> Cells:
+        """Read a column of a frame or an array, in which texts that are blank or stand for it are missing."""
+        cells = read_cells(column(X, name, names), name)
+        if cells.form == "text":
+            gone = set(self.missing_values)
+            for i, value in enumerate(cells.values):
+                if value is not None and (value in gone or not value or value.isspace()):
+                    cells.values[i] = None
+        return cells
 
 
 def matching(names: Sequence[str], wanted: str | Sequence[str], option: str, kind: str = "column") -> list[str]:
@@ -47,7 +76,7 @@ def matching(names: Sequence[str], wanted: str | Sequence[str], option: str, kin
     return [name for name in names if name in found]
 
 
-def decide(name: str, cells: Cells, *, notation: str, day_first: bool | None, place: Place) -> Use:
+def decide(name: str, cells: Cells, written: Writing, place: Place) -> Use:
     """Say what a column is that nobody has named; a ComitiaError where it is a number with cells that are none."""
     missing = cells.missing
     if missing.all():
@@ -56,7 +85,7 @@ def decide(name: str, cells: Cells, *, notation: str, day_first: bool | None, pl
         return Use("number" if cells.form == "number" else "date")
     counts = Counter(cells.values[~missing])
     if cells.declared is None:
-        use = _as_number_or_date(name, cells, counts, notation, day_first, place)
+        use = _as_number_or_date(name, cells, counts, written, place)
         if use is not None:
             return use
     n, distinct = counts.total(), len(counts)
@@ -69,78 +98,83 @@ def decide(name: str, cells: Cells, *, notation: str, day_first: bool | None, pl
     return Use("category")
 
 
-def _as_number_or_date(
-    name: str, cells: Cells, counts: Counter[str], notation: str, day_first: bool | None, place: Place
-) -> Use | None:
+def _as_number_or_date(name: str, cells: Cells, counts: Counter[str], written: Writing, place: Place) -> Use | None:
     if {value.strip().lower() for value in counts} <= {"true", "false"}:
         return Use("number")
     sample = list(counts)[:: -(-len(counts) // _SAMPLE)]
     if any(4 * len(as_numbers(sample, other)) >= len(sample) for other in NOTATIONS):
-        numbers = as_numbers(counts, notation)
+        numbers = as_numbers(counts, written.numbers)
         if len(numbers) == len(counts):
-            return Use("category") if notation == "plain" and are_codes(counts) else Use("number")
-        looks_like = max((as_numbers(counts, other) for other in (notation, *NOTATIONS)), key=len)
+            return Use("category" if are_codes(counts) else "number")
+        looks_like = max((as_numbers(counts, other) for other in (written.numbers, *NOTATIONS)), key=len)
         most = len(looks_like) > FEW_VALUES and sum(counts[value] for value in looks_like) > counts.total() / 2
         if most and not are_codes(looks_like):  # identifiers in hexadecimal digits, or codes with an "unknown"
             wrong = np.array([value is not None and value not in numbers for value in cells.values])
-            raise no_numbers(name, cells.values, wrong, place)
-    order = date_order(counts, day_first)
+            others = f"categories=[{name!r}] takes all values as categories; ignore=[{name!r}] leaves the column out."
+            raise ComitiaError(f"{_no_numbers(name, cells.values, wrong, place)}; {others}")
+    order = date_order(counts, written.day_first)
     if order == "unknown":
-        return Use("left out", "dates in which day and month could be exchanged, which day_first would tell")
+        return Use("left out", f"dates {_EXCHANGED}, which day_first=True or day_first=False would tell")
     return None if order is None else Use("date", order)
 
 
-def numbers_of(name: str, cells: Cells, notation: str, place: Place) -> NDArray[np.float64]:
+def numbers_of(name: str, cells: Cells, written: Writing, place: Place) -> NDArray[np.float64]:
     """Return the cells of a number column as floats; a ComitiaError names those that are none."""
     if cells.form == "number":
         return cells.values
     if cells.form == "date":
         raise ComitiaError(f"{place.of(name)}: expected numbers, as in fit, found dates.")
     different = {value for value in cells.values if value is not None}
-    numbers = as_numbers(different, notation)
+    numbers = as_numbers(different, written.numbers)
     for value in different - numbers.keys():
         if value.strip().lower() in ("true", "false"):
             numbers[value] = float(value.strip().lower() == "true")
     wrong = np.array([value is not None and value not in numbers for value in cells.values], dtype=bool)
     if wrong.any():
-        raise no_numbers(name, cells.values, wrong, place)
+        raise ComitiaError(f"{_no_numbers(name, cells.values, wrong, place)}.")
     return np.array([np.nan if value is None else numbers[value] for value in cells.values], dtype=np.float64)
 
 
-def dates_of(name: str, cells: Cells, order: str, place: Place) -> NDArray[Any]:
-    """Return the cells of a date column as ``datetime64[us]``; a ComitiaError names one that is no date."""
+def dates_of(name: str, cells: Cells, order: str, written: Writing, place: Place) -> NDArray[Any]:
+    """Return the cells of a date column as ``datetime64[us]``; a ComitiaError names one that is no date.
+
+    ``order`` is that of `fit`, and empty where its dates were no texts.
+    """
     if cells.form == "date":
         return cells.values
     if cells.form == "number":
         if cells.missing.all():
             return np.full(len(cells.values), np.datetime64("NaT"), dtype="datetime64[us]")
         raise ComitiaError(f"{place.of(name)}: expected dates, as in fit, found numbers.")
-    instants = {
-        value: as_instant(value, order or "year first") for value in {*cells.values.tolist()} if value is not None
-    }
+    different = {value for value in cells.values.tolist() if value is not None}
+    order = order_of(different, order, written.day_first)
+    if order == "unknown":
+        ways_out = "day_first=True or day_first=False says which is which"
+        raise ComitiaError(f"{place.of(name)}: found dates {_EXCHANGED}, as {min(different)!r}; {ways_out}.")
+    instants = {value: as_instant(value, order) for value in different}
     for i, value in enumerate(cells.values):
         if value is not None and instants[value] is None:
-            raise ComitiaError(f"{place.of(name, i)}: expected a date, {order or 'year first'}, found {value[:40]!r}.")
+            raise ComitiaError(f"{place.of(name, i)}: expected a date, {order}, found {value[:40]!r}.")
     nothing = np.iinfo(np.int64).min  # what NaT is
     return np.array([nothing if value is None else instants[value] for value in cells.values], np.int64).view("M8[us]")
 
 
-def no_numbers(name: str, values: NDArray[Any], wrong: NDArray[np.bool_], place: Place) -> ComitiaError:
-    """The error about cells of a number column that are no numbers, with the ways out."""
+def _no_numbers(name: str, values: NDArray[Any], wrong: NDArray[np.bool_], place: Place) -> str:
+    """Say which cells of a number column are no numbers, and how they would be read."""
     rows = np.flatnonzero(wrong)
     shown = ", ".join(f"{values[i][:40]!r} in row {place.row(i)}" for i in rows[:3])
     more = f" and {len(rows) - 3:,} more" if len(rows) > 3 else ""
-    column = place.of(name)
     different = list(dict.fromkeys(values[i] for i in rows))
-    notation = next((other for other in NOTATIONS[1:] if as_numbers(different, other).keys() == set(different)), None)
-    if notation:
-        way_out = f"numbers={notation!r} reads thousands separators, currency and per cent signs"
-    else:
-        way_out = f"missing_values={different[:3]!r} counts them as missing"
-    return ComitiaError(
-        f"{column}: expected numbers, found {shown}{more}. {way_out}; categories=[{name!r}] takes all "
-        f"values as categories; ignore=[{name!r}] leaves the column out."
-    )
+    read = {other: as_numbers(different, other) for other in NOTATIONS[1:]}
+    notation = max(read, key=lambda other: len(read[other]))
+    ways_out = []
+    if 2 * len(read[notation]) > len(different):
+        ways_out.append(f"numbers={notation!r} reads thousands separators, currency and per cent signs")
+        different = [value for value in different if value not in read[notation]]
+    if different:
+        them = "the others" if ways_out else "them"
+        ways_out.append(f"missing_values={different[:3]!r} counts {them} as missing")
+    return f"{place.of(name)}: expected numbers, found {shown}{more}. {'; '.join(ways_out)}"
 
 
 @dataclass(frozen=True)

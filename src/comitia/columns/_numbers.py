@@ -10,7 +10,7 @@ Notation = Literal["plain", "1,234.5", "1.234,5"]
 NOTATIONS: tuple[str, ...] = get_args(Notation)
 
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
-_CODE = re.compile(r"[+-]?0[0-9]")
+_CODE = re.compile(r"[+-]?0[0-9][0-9.,eE]*")
 _CURRENCY = re.compile(r"(?:US|CA|A|NZ|HK)?[$€£¥₹₽₩₺₫₴]|\b(?:USD|EUR|GBP|JPY|CHF|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF)\b")
 # Between thousands stand commas or points, blanks of several widths, or apostrophes.
 _BLANKS = "[ \u00a0\u2009\u202f'’]"
@@ -63,4 +63,4 @@ def as_numbers(texts: Iterable[str], notation: str) -> dict[str, float]:
 
 def are_codes(texts: Iterable[str]) -> bool:
     """Whether some number starts with a zero that no number needs, as postal codes do."""
-    return any(_CODE.match(text.strip()) for text in texts)
+    return any(_CODE.fullmatch(text.strip()) for text in texts)

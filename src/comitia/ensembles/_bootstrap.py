@@ -200,12 +200,12 @@ class BootstrapEnsemble(JudgedEnsemble):
             options = getattr(X, "attrs", {}).get("columns", {})
             missing: Literal["keep", "impute"] = "keep" if self._takes_missing() else "impute"
             self._encoder = TableEncoder(self._nominal, missing=missing, **options)
-            found = encoded(self._encoder, X)
+            found = encoded(self._encoder.fit_transform, X)
             if self.verbose:
                 print(f"columns: {self._encoder.describe()}")
         else:
             assert isinstance(self._encoder, TableEncoder)
-            found = self._encoder.transform(X)
+            found = encoded(self._encoder.transform, X)
         if issparse(found) and not self.__sklearn_tags__().input_tags.sparse:
             found = found.toarray()
         return self._checked(check_array, found, input_name="X")

@@ -167,7 +167,7 @@ class AnyMultilabel:
             tags = get_tags(estimator).input_tags
             options = getattr(X, "attrs", {}).get("columns", {})
             encoder = TableEncoder(missing="keep" if tags.allow_nan else "impute", **options)
-            numbers = encoded(encoder, with_names(X))
+            numbers = encoded(encoder.fit_transform, with_names(X))
             numbers = numbers if tags.sparse or not issparse(numbers) else numbers.toarray()
             member = cls.fitted(estimator, numbers, Y, weight, seed)
             return replace(member, encoder=encoder, takes_sparse=bool(tags.sparse))
@@ -197,7 +197,7 @@ class AnyMultilabel:
         """Return what the classifier takes."""
         if self.encoder is None:
             return X
-        numbers = self.encoder.transform(with_names(X))
+        numbers = encoded(self.encoder.transform, with_names(X))
         return numbers if self.takes_sparse or not issparse(numbers) else numbers.toarray()
 
     def marginals(self, X: Any) -> FloatArray:
