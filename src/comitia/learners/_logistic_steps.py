@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from comitia._compiled import njit
-from comitia.learners._logistic_kernels import Sample, evaluate, lanes
+from comitia.learners._logistic_kernels import SUMS, Sample, evaluate, lanes
 
 RUNNING, CONVERGED, STALLED = 0, 1, 2
 
@@ -92,7 +92,7 @@ def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: f
             state.trial[p, j] = state.point[p, j] + state.step[p] * state.direction[p, j]
 
 
-@njit(cache=True, **_FAST)
+@njit(cache=True, **SUMS)
 def _accepts(state: Any, p: int, slack: float) -> bool:
     """Judge the trial point of problem ``p``; if it is refused, choose the next step along the direction."""
     at_start, step = -state.slope[p], state.step[p]
@@ -117,7 +117,7 @@ def _accepts(state: Any, p: int, slack: float) -> bool:
     return False
 
 
-@njit(cache=True, **_FAST)
+@njit(cache=True, **SUMS)
 def _move(state: Any, p: int, penalty: Any) -> None:
     """Make the trial point the point, remember the step, and bound the gap to the optimum."""
     size = state.steps.shape[1]
@@ -146,7 +146,7 @@ def _move(state: Any, p: int, penalty: Any) -> None:
     state.high[p] = np.inf
 
 
-@njit(cache=True, **_FAST)
+@njit(cache=True, **SUMS)
 def _aim(state: Any, p: int, metric: Any) -> None:
     """Set the direction of problem ``p``: the two-loop recursion of limited-memory BFGS (Nocedal, 1980).
 
@@ -158,8 +158,9 @@ def _aim(state: Any, p: int, metric: Any) -> None:
     steps, changes = state.steps[p], state.changes[p]
     weights = np.empty(kept)
     aim = np.empty(features, dtype=np.float32)
+    gradient = state.gradient[p]
     for j in range(features):
-        aim[j] = -state.gradient[p, j]
+        aim[j] = -gradient[j]
     for back in range(kept):
         slot = (stored - 1 - back) % size
         weights[back] = _dot(steps[slot], aim) / state.curvature[p, slot]
@@ -172,19 +173,19 @@ def _aim(state: Any, p: int, metric: Any) -> None:
         apply_metric(metric, direction)
         scale = state.curvature[p, slot] / _dot(changes[slot], direction)
     apply_metric(metric, aim)
-    for j in range(features):
-        aim[j] *= np.float32(scale)
+    _scale(aim, scale)
     for back in range(kept - 1, -1, -1):
         slot = (stored - 1 - back) % size
         _add(aim, weights[back] - _dot(changes[slot], aim) / state.curvature[p, slot], steps[slot])
+    direction = state.direction[p]
     slope = 0.0
     for j in range(features):
-        state.direction[p, j] = aim[j]
-        slope += state.gradient[p, j] * state.direction[p, j]
+        slope += gradient[j] * aim[j]
+        direction[j] = aim[j]
     state.slope[p] = slope
 
 
-@njit(cache=True, **_FAST)
+@njit(cache=True, **SUMS)
 def apply_metric(metric: Any, vector: Any) -> None:
     """Multiply a vector with H⁻¹ in place, where H is given by its Cholesky factor (D, D) or compactly (2, D)."""
     features = vector.size
@@ -197,16 +198,16 @@ def apply_metric(metric: Any, vector: Any) -> None:
             _add(vector[:i], -vector[i], metric[i, :i])
         return
     # A diagonal in coordinates in which the intercept is sheared off the coefficients.
-    for j in range(last):
-        vector[j] = metric[0, j] * (vector[j] - metric[1, j] * vector[last])
-    vector[last] *= metric[0, last]
+    intercept = vector[last]
     shear = np.float32(0)
     for j in range(last):
-        shear += metric[1, j] * vector[j]
-    vector[last] -= shear
+        scaled = metric[0, j] * (vector[j] - metric[1, j] * intercept)
+        shear += metric[1, j] * scaled
+        vector[j] = scaled
+    vector[last] = metric[0, last] * intercept - shear
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@njit(cache=True, **SUMS)
 def _dot(a: Any, b: Any) -> Any:
     total = np.float32(0)
     for j in range(a.size):
@@ -219,6 +220,13 @@ def _add(into: Any, weight: float, vector: Any) -> None:
     factor = np.float32(weight)
     for j in range(into.size):
         into[j] += factor * vector[j]
+
+
+@njit(cache=True, **_FAST)
+def _scale(vector: Any, weight: float) -> None:
+    factor = np.float32(weight)
+    for j in range(vector.size):
+        vector[j] *= factor
 
 
 @njit(cache=True, **_FAST)
