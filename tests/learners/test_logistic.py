@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from comitia.datasets import load_mulan
-from comitia.learners import _logistic_blocks
+from comitia.learners import _logistic, _logistic_blocks
 from comitia.learners._logistic import fit_logistic
 from comitia.learners._logistic_kernels import (
     Design,
@@ -73,6 +73,9 @@ def hard_cases():
     wide = rng.normal(size=(40, 90))
     yield "more features than rows", wide, labels(wide, rare, rng)
     yield "weights of a million", X, Y
+    seldom = (rng.random((200, 40)) < 0.05).astype(float)
+    usual = np.hstack([1 - seldom, 3.7 + 50 * seldom, rng.normal(size=(200, 3)), seldom * rng.normal(size=(200, 40))])
+    yield "columns with a usual value", usual, labels(usual, rare, rng)
     sparse = sp.csr_array(rng.random((200, 60)) * (rng.random((200, 60)) < 0.05))
     yield "sparse", sparse, labels(sparse, rare, rng)
 
@@ -160,6 +163,21 @@ def test_constant_targets_have_probability_exactly_zero_or_one():
         P = predict_logistic(X, fit.coef, fit.intercept)
     assert (P[:, [1, 5, 7]] == 0).all()
     assert (P[:, [2, 6]] == 1).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_columns_of_which_most_rows_have_one_value_are_sparse_less_that_value(form):
+    X, _ = CASES["columns with a usual value"]
+    design, order, centre = _logistic._design(form(X), True)
+    thin = X.shape[1] + 1 - design.dense.shape[1]
+    assert thin == 120
+    assert (centre[:40] == 1).all()
+    assert (centre[40:80] == 3.7).all()
+    assert sorted(order[thin:]) == [80, 81, 82]
+    sparse = sp.csr_array((design.data, design.indices, design.indptr), shape=(200, thin)).toarray()
+    assert np.count_nonzero(sparse) == len(design.data) < 0.1 * sparse.size
+    np.testing.assert_allclose(np.hstack([sparse, design.dense[:, :-1]]), X[:, order] - centre[order])
+    assert (_logistic._design(form(X), False).centre == 0).all()
 
 
 def test_a_dense_matrix_may_come_as_a_sparse_one():

@@ -22,7 +22,8 @@ from comitia.learners._logistic_steps import CONVERGED
 
 Array = NDArray[Any]
 
-DENSE_FROM = 0.1  # share of entries from which a sparse column is slower than a dense one
+DENSE_FROM = 0.2  # share of entries from which a sparse column is slower than a dense one
+SPREAD = 31  # rows by which the usual value of a column is guessed; a wrong guess leaves it dense
 NAMED = 50  # unsolved problems that a warning names
 
 SOLVABLE = (1e-30, 1e18)
@@ -246,9 +247,10 @@ class Columns(NamedTuple):
 def _design(X: Any, fit_intercept: bool, more: sp.csr_array | None = None) -> Columns:
     """Return the design matrix in double precision, the columns in its order, and what was taken from each.
 
-    Columns with few entries are kept sparse, as they are; the others are dense and, if there is an intercept, centred.
-    Centring changes the problem's variables, not its solution; without it a feature far from zero would lose its
-    digits in single precision.
+    Columns with few entries are kept sparse, as they are.  The others are dense and, if there is an intercept, centred;
+    or less their usual value, and sparse, where few rows have another: the indicator of what is common, or what is rare
+    after it was standardised.  Taking a number from a column changes the problem's variables, not its solution; without
+    it a feature far from zero would lose its digits in single precision.
     """
     n = X.shape[0]
     parts = [X] if more is None else [X, more]
@@ -258,6 +260,7 @@ def _design(X: Any, fit_intercept: bool, more: sp.csr_array | None = None) -> Co
     ]
     full = [counts > DENSE_FROM * n for counts in entries]
     thick = np.flatnonzero(np.concatenate(full))
+    thin = np.flatnonzero(~np.concatenate(full))
     dense = np.ones((n, len(thick) + fit_intercept))
     first = 0
     for part, kept in zip(parts, full, strict=True):
@@ -266,19 +269,32 @@ def _design(X: Any, fit_intercept: bool, more: sp.csr_array | None = None) -> Co
             some = part if kept.all() else part[:, np.flatnonzero(kept)]
             dense[:, first:last] = some.toarray() if sp.issparse(some) else some
         first = last
-    centre = np.zeros(sum(part.shape[1] for part in parts))
+    kept_sparse = [sp.csr_array(part[:, np.flatnonzero(~kept)]) for part, kept in zip(parts, full, strict=True)]
+    centre = np.zeros(len(thin) + len(thick))
     if fit_intercept and first:
-        centre[thick] = dense[:, :first].mean(axis=0)
-        dense[:, :first] -= centre[thick]
-    thin = [sp.csr_array(part[:, np.flatnonzero(~kept)]) for part, kept in zip(parts, full, strict=True)]
-    sparse = thin[0] if more is None else thin[1] if not thin[0].shape[1] else sp.hstack(thin, format="csr")
+        taken, seldom = _usual(dense[:, :first])
+        dense[:, :first] -= taken
+        centre[thick] = taken
+        if seldom.any():
+            kept_sparse.append(sp.csr_array(dense[:, np.flatnonzero(seldom)]))
+            thin, thick = np.append(thin, thick[seldom]), thick[~seldom]
+            dense = np.ascontiguousarray(dense[:, np.append(np.flatnonzero(~seldom), first)])
+    some_sparse = [part for part in kept_sparse if part.shape[1]] or kept_sparse[:1]
+    sparse = some_sparse[0] if len(some_sparse) == 1 else sp.hstack(some_sparse, format="csr")
     types = np.int64, np.int32, np.float64
     indptr, indices, data = (
         np.ascontiguousarray(part, dtype=kind)
         for part, kind in zip((sparse.indptr, sparse.indices, sparse.data), types, strict=True)
     )
-    order = np.concatenate([np.flatnonzero(~np.concatenate(full)), thick])
-    return Columns(Design(dense, indptr, indices, data), order, centre)
+    return Columns(Design(dense, indptr, indices, data), np.concatenate([thin, thick]), centre)
+
+
+def _usual(dense: Array) -> tuple[Array, Array]:
+    """Return what to take from each column, its usual value or its mean, and in which few rows have another value."""
+    n = len(dense)
+    usual = np.median(dense[np.linspace(0, n - 1, SPREAD).astype(np.intp)], axis=0)
+    seldom = np.count_nonzero(dense != usual, axis=0) <= DENSE_FROM * n
+    return np.where(seldom, usual, dense.mean(axis=0)), seldom
 
 
 def _limits(Y: Array, weights: Array) -> Array:

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 # The layout of the blocks decides the last bits of a result, so it does not depend on the number of threads.
 BLOCK = 64  # problems solved together; the coefficients of as many fit the second-level cache beside sparse columns
 BLOCK_ENTRIES = 2**24  # of the metrics of a block, where masks give each problem its own
-ANCHOR_BLOCK = 8
+ANCHOR_BLOCK = 32
 ANCHOR_LIMIT = 1000
 ANCHOR_TOL = 1e-3  # a bootstrap moves an optimum farther than this
 MATRIX_FEATURES = 512  # up to here second derivatives are a matrix, beyond only its diagonal
