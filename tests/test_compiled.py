@@ -209,3 +209,30 @@ def test_every_loop_is_compiled_by_the_one_decorator():
             text = path.read_text(encoding="utf-8")
             assert "from numba import njit" not in text, path
             assert "numba.njit" not in text, path
+
+
+def test_a_loop_that_loops_call_can_be_called_from_python_and_is_kept_for_both(tmp_path):
+    code = """
+import numpy as np
+from comitia._compiled import njit
+
+@njit(nogil=True)
+def twice(x):
+    return 2 * x
+
+@njit(nogil=True)
+def four_times(x):
+    return twice(twice(x))
+"""
+    module = tmp_path / "loops.py"
+    module.write_text(code, encoding="utf-8")
+    use = (
+        "import gc, loops; found = loops.four_times(3), loops.twice(3), gc.isenabled();"
+        "hits = [sum(form.stats.cache_hits.values()) for form in (loops.four_times, loops.twice, loops.twice.within)];"
+        "loops.four_times(3.0); hits.append(sum(loops.twice.within.stats.cache_misses.values())); print(*found, *hits)"
+    )
+    path = os.pathsep.join([str(tmp_path), str(SOURCE.parent)])
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": path}
+    for expected in ("12 6 True 0 0 0 2", "12 6 True 1 1 0 0"):
+        done = subprocess.run([sys.executable, "-c", use], env=environment, capture_output=True, text=True)
+        assert done.stdout.strip() == expected, done.stderr

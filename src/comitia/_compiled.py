@@ -11,6 +11,7 @@ it can write to first, and gives up where it can write to none.  Here
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import stat
@@ -23,8 +24,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import event
+from numba.core import event, types
 from numba.core.caching import FunctionCache
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
 
 
 def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -39,12 +43,12 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]]
     """
 
     def compiled(function: Callable[..., Any]) -> Any:
-        loop = numba.njit(no_cfunc_wrapper=True, **options)(function)
-        if loop is function:
+        if numba.config.DISABLE_JIT:
             return _plain(function)
+        loop = _Loop(function, {}, {"nopython": True, "no_cfunc_wrapper": True} | options)
         if cache:
             try:
-                loop._cache = _Cache(function)
+                loop._cache, loop.within._cache = _Cache(function), _CacheWithin(function)
             except RuntimeError:
                 _warn(
                     "compiled loops cannot be kept, so that every process compiles them again: neither the folder of "
@@ -54,6 +58,49 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]]
         return loop
 
     return compiled
+
+
+class _Loop(CPUDispatcher):
+    """A loop for Python to call; loops that call it get :attr:`within` in its place.
+
+    That is the same but for what reads arguments from Python's objects and makes one of the result: a tenth of what
+    there would be to compile, most of it for tuples of arrays.
+    """
+
+    def __init__(self, py_func: Callable[..., Any], *options: Any) -> None:
+        super().__init__(py_func, *options)
+        self.within = CPUDispatcher(py_func, *options, pipeline_class=_Unwrapped)
+
+    @property
+    def _numba_type_(self) -> types.Dispatcher:
+        return types.Dispatcher(self.within)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for arguments of these types, or read what was kept, without looking for garbage meanwhile.
+
+        A compiler makes many objects that live on: looking through them again and again takes a seventh of its time.
+        """
+        with global_compiler_lock, _garbage_left():
+            return super().compile(sig)
+
+
+class _Unwrapped(Compiler):
+    def define_pipelines(self) -> Any:
+        # Not among a loop's options: what numba itself compiles for a loop is compiled again where they differ.
+        self.state.flags.no_cpython_wrapper = True
+        return super().define_pipelines()
+
+
+@contextlib.contextmanager
+def _garbage_left() -> Iterator[None]:
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -171,6 +218,11 @@ class _Cache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         with contextlib.suppress(OSError):  # a full disk, or a folder that is only read
             super().save_overload(sig, data)
+
+
+class _CacheWithin(_Cache):
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), "within")
 
 
 @cache
