@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
-import numpy as np
 from sklearn.utils import _safe_indexing
 
 from comitia._labels import FloatArray
@@ -78,14 +77,11 @@ def _scores(
     trees = grow_trees(
         X, data.Y[trial.rows], seeds, sample_weight=trial.draws, max_features=features, min_samples_split=2, **growth
     )
-    leaves = [
-        apply_trees([tree], _safe_indexing(X, np.flatnonzero(unseen)))[0]
-        for tree, unseen in zip(trees, trial.unseen, strict=True)
-    ]
+    leaves = [its[unseen] for its, unseen in zip(apply_trees(trees, X), trial.unseen, strict=True)]
+    marginals = [tree.leaf_marginals()[:, trial.labels].toarray() for tree in trees]
 
     def beliefs(split: int) -> Iterator[FloatArray]:
-        for tree, of_unseen in zip(trees, leaves, strict=True):
-            part_of, marginals = cut_back(tree, split)
-            yield marginals[:, trial.labels].toarray()[part_of[of_unseen]]
+        for tree, of_unseen, of_leaf in zip(trees, leaves, marginals, strict=True):
+            yield cut_back(tree, split, of_leaf)[of_unseen]
 
     return {TreeSize(split, features): trial.judged(beliefs(split)) for split in splits}
