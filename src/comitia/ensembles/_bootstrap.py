@@ -87,10 +87,15 @@ class BootstrapEnsemble(JudgedEnsemble):
         done = self._members_to_keep(targets)
         X = self._features(X, fit=not done)
         n = check_lengths(X, targets)
+        if done and self.oob_score and n != self.oob_mask_.shape[1]:
+            raise ComitiaError(
+                f"warm_start=True goes on with the same data: it has {n} instances, it had {self.oob_mask_.shape[1]}."
+            )
         weight = check_weights(sample_weight, n)
         check_max_samples(self.max_samples, n, self.bootstrap)
-        if hasattr(self, "_oob"):
-            del self._oob
+        self.__dict__.pop("_oob", None)
+        if not self.oob_score:
+            self.__dict__.pop("oob_mask_", None)
         if not done:
             self._entropy = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._remember(targets, weight)

@@ -388,7 +388,7 @@ def _judged(weight: FloatArray, unseen: NDArray[np.bool_]) -> IntArray:
         warnings.warn(
             f"{n_unjudged} of {len(judged) + n_unjudged} instances, or copies of them, are in the sample of every"
             " member and have no out-of-bag decision: use more members.",
-            stacklevel=6,
+            stacklevel=5,
         )
     if not len(judged):
         raise ComitiaError("no instance is out of bag for any member: use more members or a smaller max_samples.")
