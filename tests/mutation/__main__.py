@@ -8,13 +8,13 @@ likely as any other.  Left out are annotations, which are never evaluated, impor
 loop, without which it is only slower, and what is no Python any more.  Each mutant stands in a copy of the tree from
 which no real data are found.
 
-First the fast tests of a package run once, and what each of them calls is noted.  A mutant then meets the tests that
-call the function it stands in, the quick ones first, until one fails; that one must pass without the fault.  A compiled
-loop is compiled again, and so is what calls it.  Tests that reach a function in another process only are not known to
-call it, those that start clusters are met by mutants of the file that does so, and tests that took more than eight
-minutes together when they were watched are cut off there: the count of noticed mutants can be too low by them, not too
-high.  `--again` tests those that survived once more, with `--slow` by all tests of the package, slow ones too.  A log
-that is there already is continued.
+First the fast tests of every package run once, and what each of them calls is noted.  A mutant then meets the tests
+that call the function it stands in, the quick ones first, until one fails; that one must pass without the fault.  A
+compiled loop is compiled again, and so is what calls it.  Tests that reach a function in another process only are not
+known to call it, those that start clusters are met by mutants of the file that does so, and tests that took more than
+eight minutes together when they were watched are cut off there: the count of noticed mutants can be too low by them,
+not too high.  `--again` tests those that survived once more, with `--slow` by all tests of the package, slow ones too.
+A log that is there already is continued.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def main() -> None:
         bench = Bench(asked.folder.resolve() if asked.folder else Path(temporary))
         for package in asked.packages:
             bench.watch(package)
+        for package in asked.packages:
             for mutant in drawn(package, asked.sample, asked.seed):
                 if mutant in known and not (asked.again and known[mutant]["ending"] == "survived"):
                     continue
