@@ -10,7 +10,11 @@ from sklearn.base import clone
 from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
 from comitia._errors import ComitiaError
 from comitia._labels import LabelRows
+from comitia.ensembles import _chosen_trees
 from comitia.ensembles._chosen import Trial, better
+from comitia.ensembles._chosen_logistic import _descended, _scalings, choose_logistic
+from comitia.ensembles._chosen_trees import TreeSize, choose_tree_size
+from comitia.ensembles._logistic import FastLogistic
 from comitia.ensembles._samples import TrainingSet
 
 ENSEMBLES = [EBRClassifier(n_estimators=3), ECCClassifier(n_estimators=3), EMODTClassifier(3)]
@@ -167,8 +171,165 @@ def test_the_score_of_a_trial_is_the_brier_score_of_many_members():
     exact = trial.judged(np.full((unseen.sum(), 1), truth) for unseen in trial.unseen).sum()
     assert exact == pytest.approx(((Y - truth) ** 2).mean(), abs=0.02)
     assert noisy == pytest.approx(exact + 0.3**2 / 50, abs=0.02)
-    assert better(np.zeros(3), np.full(3, 0.1))
+
+
+def test_what_an_instance_adds_to_the_score_is_the_formula_over_its_members_and_pairs_of_them():
+    rng = np.random.default_rng(0)
+    Y, weight = rng.integers(0, 2, (9, 3)).astype(np.int8), rng.random(9)
+    trial = Trial(np.arange(9), np.arange(3), Y, weight, rng.integers(0, 2, (9, 6)).astype(float))
+    p = rng.random((6, 9, 3))
+    error = np.where(trial.unseen[:, :, None], p - Y, np.nan)
+    alone, together, members, pairs = np.zeros(9), np.zeros(9), 0.0, 0.0
+    for i in range(9):
+        of_unseen = error[trial.unseen[:, i], i]
+        members += weight[i] * len(of_unseen)
+        alone[i] = weight[i] * sum((one * one).mean() for one in of_unseen)
+        for a, one in enumerate(of_unseen):
+            for b, other in enumerate(of_unseen):
+                if a != b:
+                    pairs += weight[i]
+                    together[i] += weight[i] * (one * other).mean()
+    found = trial.judged(belief[unseen] for belief, unseen in zip(p, trial.unseen, strict=True))
+    np.testing.assert_allclose(found, alone / members / 50 + together / pairs * 49 / 50, atol=1e-15)
+
+
+def test_a_candidate_is_better_by_more_than_two_standard_errors():
+    usual = np.array([1.0, 3.0])
+    assert not better(usual, usual)
+    assert better(np.zeros(2), usual), "a gain of 4, with errors of 1.4"
+    assert not better(np.array([1.0, 1.0]), usual), "a gain of 2"
     assert not better(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
+
+
+@pytest.mark.parametrize(("n", "rows"), [(19, None), (20, 20), (2000, 2000), (2001, 2000)])
+def test_a_trial_is_of_twenty_instances_to_two_thousand_and_48_labels(n, rows):
+    rng = np.random.default_rng(0)
+    Y = rng.integers(0, 2, (n, 50)).astype(np.int8)
+    Y[:2] = [[0] * 50, [1] * 50]
+    for K in (47, 48, 49):
+        trial = Trial.of(TrainingSet(None, Y[:, :K], rng.random(n), None), 3, 2)
+        assert (trial is None) == (rows is None)
+        if trial is not None:
+            assert (trial.Y.shape, trial.draws.shape) == ((rows, min(K, 48)), (rows, 2))
+            assert (np.diff(trial.rows) > 0).all()
+            assert (np.diff(trial.labels) > 0).all()
+    assert Trial.of(TrainingSet(None, Y, rng.random(n), None), 3, 1) is None, "one member makes no pair"
+
+
+@pytest.mark.parametrize(
+    ("scores", "start", "found", "asked"),
+    [
+        ({10: 4, 100: 3, 1000: 3}, 1.0, (3, 100), [10, 100, 1000]),
+        ({10: 6, 0.1: 4, 0.01: 4.5}, 1.0, (4, 0.1), [10, 0.1, 0.01]),
+        ({10: 5, 0.1: 5}, 1.0, (5, 1.0), [10, 0.1]),
+        ({10: np.nan, 0.1: 4, 0.01: 3, 0.001: 2}, 1.0, (2, 0.001), [10, 0.1, 0.01, 0.001]),
+        ({100: 6}, 1000.0, (5, 1000.0), [100]),
+        ({1: 4, 10: 7}, 0.1, (4, 1), [1, 10]),
+    ],
+)
+def test_a_path_is_followed_up_or_else_down_for_as_long_as_the_score_falls(scores, start, found, asked):
+    walked = []
+    assert _descended(lambda C: walked.append(C) or scores[C], 5, start) == found
+    assert walked == asked
+
+
+def tried(monkeypatch, scores, **given):
+    """What is chosen where the scores of each scaling, of a C, are these, and which of them were asked for."""
+    X, Y = make(60)
+    asked = []
+
+    def scored(trial, features, *_):
+        kind = next(kind for kind, (centre, scale) in kinds.items() if np.allclose(features * scale + centre, X))
+        return lambda C: asked.append((kind, C)) or scores[kind](C)
+
+    data = TrainingSet(X, Y, np.ones(60), None)
+    kinds = _scalings(data, "auto")
+    monkeypatch.setattr("comitia.ensembles._chosen_logistic._scored", scored)
+    # All rows in their order are tried, so that what is scaled can be told apart.
+    found = choose_logistic(data, 0, **{"C": "auto", "scaling": "auto"} | given)
+    return found, asked
+
+
+BOWLS = {"none": lambda C: 1 + abs(np.log10(C)), "standard": lambda C: 1.04, "range": lambda C: 1.05 / C**0.01}
+
+
+def test_the_scaling_and_the_strength_of_the_smallest_score_are_chosen(monkeypatch):
+    found, asked = tried(monkeypatch, BOWLS)
+    assert found == FastLogistic(C=1000.0, scaling="range")
+    begun, followed = asked[:3], asked[3:]
+    assert begun == [("none", 1.0), ("range", 1.0), ("standard", 0.1)]
+    up = [("none", 10.0), ("none", 0.1), ("range", 10.0), ("range", 100.0), ("range", 1000.0)]
+    assert followed == [*up, ("standard", 1.0), ("standard", 0.01)]
+
+
+@pytest.mark.parametrize(("C", "kind"), [(1.0, "none"), (2.0, "standard"), (1e8, "range")])
+def test_a_strength_that_is_given_is_not_searched_for(C, kind, monkeypatch):
+    found, asked = tried(monkeypatch, BOWLS, C=C)
+    assert found == FastLogistic(C=C, scaling=kind)
+    assert asked == [("none", C), ("range", C), ("standard", C)]
+
+
+def test_a_scaling_that_is_given_is_the_only_one_tried_and_nothing_is_chosen_by_infinite_scores(monkeypatch):
+    found, asked = tried(monkeypatch, BOWLS, scaling="range")
+    assert found == FastLogistic(C=1000.0, scaling="range")
+    assert {kind for kind, _ in asked} == {"range"}
+    never = dict.fromkeys(BOWLS, lambda C: np.inf)
+    assert tried(monkeypatch, never)[0] == FastLogistic()
+    assert tried(monkeypatch, never, C=3.0)[0] == FastLogistic(C=3.0)
+    assert tried(monkeypatch, never, C=3.0, scaling="none") == (FastLogistic(C=3.0, scaling="none"), [])
+
+
+def test_scalings_that_change_next_to_nothing_or_give_no_numbers_are_not_tried():
+    X = np.linspace(0, 1, 30)[:, None] * [1.0, 0.96, 1.04]
+
+    def kinds(X, scaling="auto"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return list(_scalings(TrainingSet(X, None, np.ones(30), None), scaling))
+
+    assert kinds(X) == ["none", "standard"]
+    for far in (0.94, 1.06):
+        assert kinds(X * [1, 1, far / 1.04]) == ["none", "range", "standard"]
+    assert kinds(X, "range") == ["range"]
+    assert "range" not in kinds(1.5e308 * (X - 0.5)), "its mean overflows"
+    assert kinds(1.5e308 * (X - 0.5), "range") == ["none"]
+
+
+@pytest.mark.parametrize(("d", "features"), [(1, ["sqrt"]), (2, ["sqrt", 2]), (3, ["sqrt", 3]), (20, ["sqrt", 8])])
+@pytest.mark.parametrize(
+    ("worth", "chosen"),
+    [
+        ({}, (8, 0)),
+        ({(8, 0): -1}, (8, 0)),
+        ({(2, 0): -1}, (2, 0)),
+        ({(32, 0): -1, (4, 0): -2}, (4, 0)),
+        ({(8, 1): -1}, (8, 1)),
+        ({(16, 1): -1}, (16, 1)),
+        ({(16, 1): -1, (4, 0): -1}, (4, 0)),
+        ({(16, 1): -1, (4, 0): -2}, (4, 0)),
+        ({(16, 1): -3, (4, 0): -2}, (16, 1)),
+    ],
+)
+def test_trees_take_what_is_better_than_the_usual_and_more_features_what_is_better_still(
+    d, features, worth, chosen, monkeypatch
+):
+    asked = []
+
+    def scores(data, trial, seeds, of, splits, growth):
+        asked.append(of)
+        at = features.index(of)
+        return {TreeSize(split, of): np.full(60, 1.0 + worth.get((split, at), 0) / 10) for split in splits}
+
+    monkeypatch.setattr(_chosen_trees, "_scores", scores)
+    X, Y = make(60, max(d, 3))
+    data = TrainingSet(X[:, :d], Y, np.ones(60), None)
+    found = choose_tree_size(data, 0, min_samples_split="auto", max_features="auto")
+    assert asked == features
+    if len(features) == 1:
+        worth = {key: value for key, value in worth.items() if key[1] == 0}
+        chosen = chosen if chosen[1] == 0 else (min(worth, key=worth.get)[0] if worth else 8, 0)
+    assert found == TreeSize(chosen[0], features[chosen[1]])
+    only = choose_tree_size(data, 0, min_samples_split=5, max_features="auto")
+    assert only.min_samples_split == 5
 
 
 @pytest.mark.parametrize(("first", "followed"), [(1.1, True), (1.1001, False)])

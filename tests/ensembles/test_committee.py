@@ -22,7 +22,8 @@ from comitia import (
     mixture,
     save,
 )
-from comitia.ensembles._ensemble_crew import EnsembleCrew
+from comitia.ensembles import _asking, _committee, _weights
+from comitia.ensembles._ensemble_crew import EnsembleCrew, believed_together
 from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
 
 X, Y = make_multilabel_classification(n_samples=220, n_features=8, n_classes=4, random_state=3)
@@ -121,10 +122,76 @@ def test_any_classifier_can_be_a_member_and_is_bagged():
 def test_a_committee_chooses_its_members_by_the_size_and_kind_of_the_data():
     names = [name for name, _ in CommitteeClassifier().default_members(X, Y)]
     assert names == ["trees", "random trees", "boosted trees", "lines", "chains"]
-    wide = csr_array((3, 30_000))
-    assert [name for name, _ in CommitteeClassifier().default_members(wide, Y)] == ["lines", "chains"]
-    many = np.zeros((3, 500), np.int8)
-    assert "chains" not in [name for name, _ in CommitteeClassifier().default_members(X, many)]
+    given = [
+        {key: value for key, value in one.get_params().items() if value != type(one)().get_params()[key]}
+        for _, one in CommitteeClassifier().default_members(X, Y)
+    ]
+    assert given == [{}, {"splitter": "random", "max_features": 0.2}, {}, {}, {"chain_method": "joint"}]
+
+    def left_out(X, Y):
+        return set(names) - {name for name, _ in CommitteeClassifier().default_members(X, Y)}
+
+    for d, trees in ((5000, set()), (5001, {"trees", "random trees", "boosted trees"})):
+        assert left_out(csr_array((3, d)), Y) == trees
+        assert left_out(np.zeros((3, d)), Y) == set(), "where it is dense, a split is worth a look"
+    for K, chains in ((100, set()), (101, {"chains"})):
+        assert left_out(X, np.zeros((3, K), np.int8)) == chains
+
+
+def test_members_keep_what_they_say_and_the_committee_gives_them_the_rest():
+    members = [("own", EMODTClassifier(4, random_state=5, n_jobs=1)), ("open", EMODTClassifier(4, calibration="oob"))]
+    found = CommitteeClassifier(members, random_state=0).fit(X, Y).named_members_
+    assert (found["own"].random_state, found["own"].n_jobs, found["open"].n_jobs) == (5, 1, None)
+    assert found["open"].random_state not in (None, 5)
+    for member in found.values():
+        assert (member.oob_score, member.aggregation, member.calibration) == (True, None, None)
+        assert member.oob_table_ == {}, "it is the committee that decides"
+    both = CommitteeClassifier(members, random_state=0, n_jobs=2).fit(X, Y).named_members_
+    assert [member.n_jobs for member in both.values()] == [2, 2]
+    assert both["open"].random_state == found["open"].random_state
+    assert members[1][1].calibration == "oob", "those that were given are left as they are"
+
+
+def test_two_instances_are_enough_for_a_committee():
+    fitted = CommitteeClassifier([("trees", EMODTClassifier(20))], random_state=0).fit(X[:2], Y[:2])
+    assert fitted.predict(X[:2]).shape == (2, 4)
+    assert fitted.joint_weights_ == {"trees": 1.0}
+
+
+@pytest.mark.parametrize("beliefs", [700, 1 << 23])
+def test_a_weight_counts_as_copies_for_what_a_committee_learns_and_parts_change_nothing(beliefs, monkeypatch):
+    weight = np.random.default_rng(0).integers(0, 3, 60)
+    copies = np.repeat(np.arange(60), weight)
+    # What was seen is counted without an instance itself: one of weight two has no copy that is still there, so that
+    # beliefs over what was seen, as those of joint chains, are others.
+    whole = CommitteeClassifier(MEMBERS[:2], random_state=0).fit(X[copies], Y[copies])
+    monkeypatch.setattr(_asking, "BELIEFS_AT_ONCE", beliefs)
+    weighed = CommitteeClassifier(MEMBERS[:2], random_state=0).fit(X[:60], Y[:60], sample_weight=weight)
+    np.testing.assert_array_equal(weighed.predict_proba(NEW), whole.predict_proba(NEW))
+    for name in ("weights_", "oob_log_losses_"):
+        assert getattr(weighed, name) == pytest.approx(getattr(whole, name), abs=1e-9)
+    for loss, row in whole.oob_table_.items():
+        known = {way: value for way, value in row.items() if "seen" not in way and "joint" not in way}
+        assert {way: weighed.oob_table_[loss][way] for way in known} == pytest.approx(known, abs=1e-9)
+    assert np.isnan(weighed.oob_proba_[weight == 0]).all()
+
+
+def test_nobody_is_asked_twice_about_what_it_has_not_seen(monkeypatch):
+    asked = []
+
+    def listening(ensemble, features, how, *given):
+        asked.append((type(ensemble).__name__, how.joint))
+        return believed_together(ensemble, features, how, *given)
+
+    monkeypatch.setattr(_committee, "believed_together", listening)
+    whole = CommitteeClassifier(MEMBERS, random_state=0).fit(X, Y)
+    assert asked == [("EMODTClassifier", True), ("ECCClassifier", True)], "the others have said it before"
+    asked.clear()
+    monkeypatch.setattr(_committee, "_HEARD", 0)
+    forgetful = CommitteeClassifier(MEMBERS, random_state=0).fit(X, Y)
+    assert len(asked) > 2
+    assert forgetful.oob_table_ == whole.oob_table_
+    assert not hasattr(whole, "_heard")
 
 
 def test_a_saved_committee_predicts_what_it_did(committee, tmp_path):
@@ -196,6 +263,40 @@ def test_weights_favour_what_is_right_and_stay_near_to_equal_on_little_data():
     assert many.together < many.alone[1]
     weighted = forward_selection(np.stack([good, noise]), truth, np.arange(2000.0))
     assert weighted.weights.sum() == pytest.approx(1)
+
+
+def plain_selection(likelihood, weight, instances):
+    """Sixty picks, each of the belief that makes the log loss of the pool the smallest, after a part of every one."""
+    n_beliefs = len(likelihood)
+
+    def log_loss(counts):
+        pooled = sum(count * one for count, one in zip(counts, likelihood, strict=True)) / sum(counts)
+        return -np.average(np.log(np.clip(pooled, 1e-3, 1)).mean(axis=1), weights=weight)
+
+    counts = [60 * 100 / (100 + instances) / n_beliefs] * n_beliefs
+    for _ in range(60):
+        more = [[count + (e == one) for e, count in enumerate(counts)] for one in range(n_beliefs)]
+        counts = min(more, key=log_loss)
+    alone = [log_loss([e == one for e in range(n_beliefs)]) for one in range(n_beliefs)]
+    return np.array(counts) / sum(counts), alone, log_loss(counts)
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_weights_are_those_of_plain_forward_selection(every, monkeypatch):
+    rng = np.random.default_rng(4)
+    truth, weight = rng.integers(0, 2, (31, 2)).astype(np.int8), rng.random(31)
+    p = np.clip(np.where(truth, 0.8, 0.2) + rng.normal(0, 0.5, (3, 31, 2)), 0, 1)
+    likelihood = np.where(truth == 1, p, 1 - p)[:, ::every]
+    monkeypatch.setattr(_weights, "_MOST_CELLS", 62 // every)
+    for found, instances in (
+        (forward_selection(p, truth, weight), weight.sum()),
+        (likelihood_selection(likelihood, weight[::every]), weight[::every].sum()),
+        (likelihood_selection(likelihood, weight[::every], 1000.0), 1000.0),
+    ):
+        weights, alone, together = plain_selection(likelihood, weight[::every], instances)
+        np.testing.assert_allclose(found.weights, weights, atol=1e-12)
+        np.testing.assert_allclose(found.alone, alone, atol=1e-12)
+        assert found.together == pytest.approx(together, abs=1e-12)
 
 
 def test_ensembles_that_cannot_sit_together_are_refused():

@@ -6,13 +6,14 @@ import pytest
 
 from comitia import ENSEMBLES
 from comitia.ensembles._size import Size
+from comitia.experiments._settings import KINDS
 
 USUAL = Size(n=1000, values=100.0, labels=20, cardinality=3.0, members=50)
 
 
-@pytest.mark.parametrize("name", [name for name in ENSEMBLES if name not in ("bagging", "voting")])
+@pytest.mark.parametrize("name", KINDS)
 def test_twice_the_instances_or_members_are_twice_the_work_and_nothing_larger_is_less(name):
-    work = ENSEMBLES[name]._work
+    work = KINDS[name]._work
     assert work(replace(USUAL, n=2000)) == pytest.approx(2 * work(USUAL))
     if name != "committee":  # which has as many members as it wants
         assert work(replace(USUAL, members=100)) == pytest.approx(2 * work(USUAL))
@@ -25,6 +26,23 @@ def test_twice_the_instances_or_members_are_twice_the_work_and_nothing_larger_is
 def test_logistic_regressions_cost_what_labels_and_values_do():
     work = ENSEMBLES["ebr"]._work
     assert work(replace(USUAL, labels=40)) == work(replace(USUAL, values=200.0)) == pytest.approx(2 * work(USUAL))
+
+
+def test_ensembles_cost_beside_each_other_what_was_measured():
+    """In units of a logistic regression for each label and member: the factors behind every estimate of time."""
+    found = {name: kind._work(USUAL) / ENSEMBLES["ebr"]._work(USUAL) for name, kind in KINDS.items()}
+    boosted = 300 * (100**0.5 + 20**0.5) / (0.8 * 20 * 100)
+    assert found == pytest.approx(
+        {
+            "ebr": 1.0,
+            "ecc": (20 + 100) / (0.8 * 100),
+            "emodt": 12 * 10 * (1 + 3) / (0.8 * 20 * 100),
+            "emobt": boosted,
+            "bagging": 1 / 0.8,
+            "voting": 1 / 0.8,
+            "committee": 1 + 1.5 + 2 * 0.3 + boosted * 10 / 50,
+        }
+    )
 
 
 @pytest.mark.parametrize("name", ENSEMBLES)

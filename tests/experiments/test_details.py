@@ -1,6 +1,9 @@
 """What a cell keeps for its report: counts, baselines and disputes that are those of the instances themselves."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from comitia import EMODTClassifier
@@ -101,6 +104,17 @@ def test_probabilities_are_counted_with_how_often_they_were_right(computed, fitt
     assert (count == [np.sum(place == one) for one in range(BINS)]).all()
     assert (positive == [y[place == one].sum() for one in range(BINS)]).all()
     np.testing.assert_allclose(total.sum(), p.sum())
+
+
+@pytest.mark.parametrize(("n", "predicted"), [(3, 3), (500, 500), (501, 500)])
+def test_a_prediction_is_timed_on_five_hundred_instances_at_most(n, predicted):
+    asked = []
+    ensemble = SimpleNamespace(pool="mean", predict=lambda X: asked.append(len(X)))
+    for X in (np.zeros((n, 2)), pd.DataFrame(np.zeros((n, 2)))):
+        seconds = Details(ensemble, np.zeros((n, 1)), np.arange(n))._timed(X)
+        assert seconds["predicted"] == predicted
+        assert seconds["predict"] >= 0
+    assert asked == [predicted] * 2
 
 
 def test_details_are_kept_with_the_run_and_their_loss_costs_only_themselves(plan, joint, tmp_path):

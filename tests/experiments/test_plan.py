@@ -1,5 +1,6 @@
 """Plans: what they come down to, and what they refuse."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from comitia.experiments import (
     read_plan,
     write_plan,
 )
+from comitia.experiments._plan import file_name
 
 MINIMAL = 'name = "mine"\ndatasets = ["emotions"]\n[[ensembles]]\nkind = "ecc"\n'
 
@@ -26,6 +28,14 @@ def test_every_cell_has_a_key_of_its_own():
     keys = [cell.key for cell in plan.cells()]
     assert len(set(keys)) == len(keys) == len(names) * 2 * 10
     assert all("/" not in key and not key.startswith(".") and len(key) < 200 for key in keys)
+
+
+def test_a_file_is_called_as_what_it_is_of_if_that_is_short_and_plain():
+    for name in ("x" * 40, "A-b_9"):
+        assert file_name(name) == name
+    for name, plain in (("x" * 41, "x" * 40 + "-"), ("-a", "a-"), ("a  b", "a-b-"), ("\u00e4", "")):
+        assert re.fullmatch(f"{plain}[0-9a-f]{{8}}", file_name(name)), name
+    assert re.fullmatch("[0-9a-f]{16}", parse_plan(MINIMAL).digest())
 
 
 def test_seeds_are_the_same_in_every_process_and_on_every_machine():

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from sklearn.base import clone
 
 from comitia import LOSSES
 from comitia.experiments import Cell, DataSource, EnsembleSetting, LossSetting, StoreError, run_plan
-from comitia.experiments._run import fit_cell
+from comitia.experiments._cell import _is_drawn, plain_error
+from comitia.experiments._run import _cores, fit_cell
 from tests.conftest import LABELS, write_csv
 from tests.experiments.conftest import small_plan
 
@@ -215,3 +217,41 @@ def test_every_file_of_a_run_is_an_open_format(finished):
     for path in files:
         if path.suffix == ".jsonl":
             assert all(json.loads(line)["n_test"] == 50 for line in path.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "cluster", "cores"),
+    [(None, None, 3), (-1, None, 3), (1, None, 1), (2, None, 2), (9, None, 3), (None, "c", None), (9, "c", 9)],
+)
+def test_no_more_cores_are_used_than_there_are_and_of_a_cluster_what_it_has(n_jobs, cluster, cores, monkeypatch):
+    monkeypatch.setattr("comitia.experiments._run.joblib.cpu_count", lambda: 3)
+    assert _cores(n_jobs, cluster) == cores
+
+
+def test_what_is_kept_of_an_error_names_places_without_paths():
+    try:
+        small_plan("nowhere.csv", folds=1)
+    except ValueError as error:
+        kept = plain_error(error)
+    assert kept["error"] == "PlanError: folds is 1: expected 2 or more"
+    assert kept["where"][0].startswith("test_run.py, line ")
+    assert kept["where"][0].endswith(", in test_what_is_kept_of_an_error_names_places_without_paths")
+    assert kept["where"][-1].startswith("_plan.py, line ")
+
+
+@pytest.mark.parametrize(
+    ("cell", "shape", "drawn"),
+    [
+        (Cell("seven-segment", "emodt", 0, 0), (64, 7), True),
+        (Cell("seven-segment", "ebr", 0, 0), (64, 7), False),
+        (Cell("seven-segment", "emodt", 1, 0), (64, 7), False),
+        (Cell("seven-segment", "emodt", 0, 1), (64, 7), False),
+        (Cell("joint", "emodt", 0, 0), (64, 7), False),
+        (Cell("seven-segment", "emodt", 0, 0), (64, 6), False),
+        (Cell("seven-segment", "emodt", 0, 0), (63, 7), False),
+    ],
+)
+def test_digits_are_drawn_of_the_first_ensemble_on_the_first_fold(cell, shape, drawn, joint_csv):
+    settings = (EnsembleSetting("emodt"), EnsembleSetting("ebr"))
+    plan = small_plan(joint_csv, datasets=(DataSource("seven-segment"), DataSource("joint")), ensembles=settings)
+    assert _is_drawn(plan, cell, SimpleNamespace(n_features=shape[0], n_labels=shape[1])) is drawn

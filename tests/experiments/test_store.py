@@ -11,6 +11,7 @@ import pytest
 from comitia._files import whole_file
 from comitia.experiments import Cell, EnsembleSetting, Store, StoreError
 from comitia.experiments._lock import only_runner
+from comitia.experiments._store import _differences
 
 ROW = {"dataset": "joint", "value": 0.1 + 0.2}
 
@@ -247,3 +248,20 @@ def test_a_file_has_its_name_only_when_it_is_whole(tmp_path):
         assert not path.exists()
         file.write(b" and half")
     assert path.read_text() == "half and half"
+
+
+@pytest.mark.parametrize(("n", "cut"), [(78, False), (79, True)])
+def test_values_that_differ_are_named_by_their_place_and_shown_in_eighty_letters(n, cut):
+    long = "x" * n
+    before = {"a": {"b": 1, "c": [1, 2], "only": 0}, "same": {"d": None}, "text": long}
+    now = {"a": {"b": 2, "c": [2, 1]}, "same": {"d": None}, "text": "y", "new": 3}
+    shown = f'"{long[:76]}...' if cut else f'"{long}"'
+    assert len(shown) == 80
+    assert _differences(before, now) == [
+        "a.b: 1 in the folder, 2 now",
+        "a.c: [1, 2] in the folder, [2, 1] now",
+        "a.only: only in the folder",
+        f'text: {shown} in the folder, "y" now',
+        "new: not in the folder",
+    ]
+    assert _differences(before, before) == []

@@ -2,13 +2,21 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from comitia._errors import ComitiaError
 from comitia.relevance import Marginals
-from comitia.relevance._calibration import KINDS, Calibration, _log_loss, fit_calibration
+from comitia.relevance._calibration import (
+    KINDS,
+    Calibration,
+    _dealt,
+    _log_loss,
+    cross_fitted,
+    fit_calibration,
+)
 
 
 def distorted(rng, n, K, slope, shift):
@@ -169,3 +177,117 @@ def test_maps_of_a_file_that_are_none_are_refused(changed, reason):
     np.testing.assert_allclose(Calibration(**MAPS).apply(np.full((1, 3), 0.5)), [[0.5, 0.5, 0.25]])
     with pytest.raises(ComitiaError, match=reason):
         Calibration(**MAPS | changed)
+
+
+def small(seed=0, n=41, K=3):
+    rng = np.random.default_rng(seed)
+    _, Y, p = distorted(rng, n, K, [2.5, 1.0, 0.4], [1.0, 0.0, -1.0])
+    return Y, np.round(p, 2), rng.integers(0, 3, n) / 2
+
+
+def test_a_sigmoid_of_few_instances_has_the_largest_likelihood_of_platts_targets():
+    Y, p, weight = small()
+    fit = fit_calibration(p, Y, weight, kind="sigmoid", min_positives=1)
+    inner = 1e-6 + (1 - 2e-6) * p
+    for k in range(3):
+        positive, total = weight @ Y[:, k], weight.sum()
+        target = np.where(Y[:, k], (positive + 1) / (positive + 2), 1 / (total - positive + 2))
+
+        odds = logit(inner[:, k])
+
+        def loss(at, odds=odds, target=target):
+            score = at[0] * odds + at[1]
+            return weight @ (np.logaddexp(0, score) - target * score)
+
+        best = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
+        assert [fit.slope[k], fit.shift[k]] == pytest.approx(best.x, abs=1e-5)
+        curve = expit(fit.slope[k] * odds + fit.shift[k])
+        expected = (1 - 1e-6) * (1e-6 + (1 - 2e-6) * curve) + 1e-6 * p[:, k]
+        np.testing.assert_allclose(fit.apply(p)[:, k], expected, rtol=1e-12)
+
+
+def test_an_isotonic_fit_of_few_instances_is_drawn_in_and_tilted():
+    Y, p, weight = small()
+    fit = fit_calibration(p, Y, weight, kind="isotonic", min_positives=1)
+    known = weight > 0
+    inner = 1 / (known.sum() + 2)
+    for k in range(3):
+        steps = IsotonicRegression().fit(p[known, k], Y[known, k], weight[known]).predict(p[known, k])
+        expected = 0.999 * (inner + (1 - 2 * inner) * steps) + 0.001 * p[known, k]
+        np.testing.assert_allclose(fit.apply(p)[known, k], expected, atol=1e-12)
+        x, y = fit._knots(k)
+        assert (x[0], x[-1]) == (0, 1)
+        assert y[0] >= 0.999 * inner
+        assert y[-1] <= 0.999 * (1 - inner) + 0.001
+
+
+@pytest.mark.parametrize("least", [3, 4])
+def test_a_label_needs_so_many_instances_that_have_it_and_that_lack_it(least):
+    Y, p = np.zeros((20, 2), np.int8), np.random.default_rng(0).random((20, 2))
+    Y[:3, 0], Y[3:, 1] = 1, 1
+    for kind in ("sigmoid", "isotonic"):
+        kinds = fit_calibration(1 - np.sort(p, axis=0)[::-1] * (1 - Y / 2), Y, kind=kind, min_positives=least).kinds
+        assert (kinds == ("none", "none")) == (least == 4)
+    assert fit_calibration(p, np.zeros_like(Y), kind="isotonic", min_positives=0).kinds == ("none", "none")
+
+
+def saved(p, Y, weight, fold, k, without, on):
+    """Weights of the instances of a fold, and the log loss that each kind of fit without some folds saves them."""
+    known, held = ~np.isin(fold, without), fold == on
+    gains = {}
+    for kind in ("sigmoid", "isotonic"):
+        fit = fit_calibration(p[known], Y[known], weight[known], kind=kind)
+        gains[kind] = (_log_loss(p[held], Y[held]) - _log_loss(fit.apply(p[held]), Y[held]))[:, k]
+    return weight[held], gains
+
+
+def plain_choice(p, Y, weight, fold, k, left_out):
+    """The kind that saves most log loss on folds held out in turn, if that is more than its standard error."""
+    parts = [saved(p, Y, weight, fold, k, [*left_out, f], f) for f in range(5) if f not in left_out]
+    w = np.concatenate([mass for mass, _ in parts])
+    best, most = "none", 0.0
+    for kind in ("sigmoid", "isotonic"):
+        gain = np.concatenate([gains[kind] for _, gains in parts])
+        mean = w @ gain / w.sum()
+        error = np.sqrt(np.sum((w * (gain - mean)) ** 2)) / w.sum()
+        if mean > error and mean > most:
+            best, most = kind, mean
+    return best
+
+
+def test_the_kind_of_a_calibration_is_that_of_the_best_log_loss_on_instances_held_out_in_turn():
+    rng = np.random.default_rng(11)
+    _, Y, p = distorted(rng, 240, 4, [3.0, 1.0, 0.5, 1.0], [0.5, 0.0, -0.7, 0.0])
+    p[:, 3] = np.where(p[:, 3] > 0.5, 0.9, 0.05) + 0.01 * rng.random(240)
+    weight = rng.integers(0, 3, 240).astype(float)
+    fold, known = _dealt(p, Y, 0), weight > 0
+    chosen = [plain_choice(p, Y, weight, fold, k, []) for k in range(4)]
+    assert len(set(chosen)) > 1
+    # What has no weight is left out before instances are dealt to folds.
+    dealt = _dealt(p[known], Y[known], 0)
+    assert fit_calibration(p, Y, weight).kinds == tuple(
+        plain_choice(p[known], Y[known], weight[known], dealt, k, []) for k in range(4)
+    )
+    crossed = cross_fitted(p, Y, weight, "oob")
+    for f in range(5):
+        held = fold == f
+        kinds = [plain_choice(p, Y, weight, fold, k, [f]) for k in range(4)]
+        for k, kind in enumerate(kinds):
+            expected = p[held, k]
+            if kind != "none":
+                expected = fit_calibration(p[~held], Y[~held], weight[~held], kind=kind).apply(p[held])[:, k]
+            np.testing.assert_allclose(crossed[held, k], expected, atol=1e-9)
+
+
+def test_instances_are_dealt_to_five_folds_as_even_as_can_be_and_copies_together():
+    rng = np.random.default_rng(0)
+    p, Y = rng.random((203, 2)).round(6), rng.integers(0, 2, (203, 2)).astype(np.int8)
+    fold = _dealt(p, Y, 0)
+    assert sorted(np.bincount(fold)) == [40, 40, 41, 41, 41]
+    order = rng.permutation(203)
+    np.testing.assert_array_equal(_dealt(p[order], Y[order], 0), fold[order])
+    twice = np.repeat(np.arange(203), 2)
+    np.testing.assert_array_equal(_dealt(p[twice], Y[twice], 0), fold[twice])
+    np.testing.assert_array_equal(_dealt(p + 1e-11, Y, 0), fold)
+    for other in (_dealt(p, Y, 1), _dealt(p, 1 - Y, 0), _dealt(p + 1e-8, Y, 0)):
+        assert (other != fold).mean() > 0.5

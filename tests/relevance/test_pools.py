@@ -57,6 +57,21 @@ def test_log_odds_is_the_normalised_geometric_mean(stack, members):
     np.testing.assert_allclose(log_odds(members).p, yes / (yes + no))
 
 
+@pytest.mark.parametrize("pool", [mean, median, log_odds, mixture], ids=lambda pool: type(pool).__name__)
+def test_weights_of_members_are_copies_also_where_each_instance_has_its_own(pool, stack, members):
+    w = np.random.default_rng(3).integers(0, 3, (7, 4))
+    w[0] = 1
+    if pool is mixture:
+        table = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1]], np.int8)
+        members = [LabelSets(table, p / p.sum(axis=1, keepdims=True)) for p in stack]
+    found = pool(members, w).marginals()
+    for i in range(4):
+        alone = [member.take(np.array([i])) for member in members]
+        copies = [one for one, count in zip(alone, w[:, i], strict=True) for _ in range(count)]
+        np.testing.assert_allclose(found[i], pool(copies).marginals()[0], rtol=1e-12)
+        np.testing.assert_allclose(pool(alone, w[:, i]).marginals()[0], found[i], rtol=1e-12)
+
+
 def test_log_odds_of_opposite_certainties_is_even():
     np.testing.assert_allclose(log_odds([Marginals([[0.0]]), Marginals([[1.0]])]).p, 0.5)
 
