@@ -1,5 +1,7 @@
 """What cannot be meant is refused in a sentence that says what was expected and what was given."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -9,15 +11,19 @@ from comitia import (
     ComitiaError,
     CommitteeClassifier,
     EBRClassifier,
+    ECCClassifier,
     EMOBTClassifier,
     EMODTClassifier,
     MultilabelVotingClassifier,
     Observed,
     get_loss,
 )
+from comitia._labels import LabelRows
 from comitia.datasets import Dataset, load_table
-from comitia.ensembles._crews import BoostedCrew, ChainCrew, TreeCrew
+from comitia.ensembles._crews import BoostedCrew, ChainCrew, LogisticCrew, TreeCrew
+from comitia.ensembles._out_of_bag import OutOfBag, SparseMarginals
 from comitia.ensembles._targets import Form
+from comitia.ensembles._unseen import Unseen
 from comitia.experiments import LossSetting
 from comitia.experiments._calls import read_call
 from comitia.losses import (
@@ -39,6 +45,9 @@ Y = (RNG.random((20, 2)) < 0.5).astype(int)
 P = Marginals([[0.2, 0.6], [0.7, 0.4]])
 TREES = EMODTClassifier(3, random_state=0).fit(X, Y)
 CREW = TREES.members_
+CHAINS = ECCClassifier(n_estimators=1, C=1.0, scaling="none", random_state=0).fit(X, Y).members_
+LABELS = np.eye(2, dtype=np.int8)
+LISTS = LabelRows(np.array([0, 1, 1]), np.array([2], np.int32), 3)
 OTHERS = EMODTClassifier(2, random_state=0).fit(X[:, :2], Y).members_.trees
 DATA = Dataset(X, Y.astype(np.int8), ("a", "b", "c"), ("y", "z"), "mine")
 
@@ -69,6 +78,34 @@ REFUSED = {
     ).fit(X, Y),
     r"X has 20, y has 19": lambda: MultilabelVotingClassifier([("a", EMODTClassifier(2))]).fit(X, Y).tune(X, Y[:19]),
     r"fit must be a ChainFit; got str": lambda: ChainCrew("x", np.zeros(3), np.ones(3), "predict"),
+    r"centre must hold finite numbers; got nan": lambda: replace(CHAINS, centre=np.array([0.0, np.nan, 0.0])),
+    r"scale must hold finite numbers; got inf": lambda: replace(CHAINS, scale=np.array([1.0, np.inf, 1.0])),
+    r"scale must be positive; got 0\.0": lambda: replace(CHAINS, scale=np.array([1.0, 0.0, 1.0])),
+    r"scale must be an array of float64 of shape \(3,\)": lambda: replace(CHAINS, scale=np.ones(2)),
+    r"method must be .*got 'proba'": lambda: replace(CHAINS, method="proba"),
+    r"coef must be .*shape \(any, any, any\)": lambda: LogisticCrew(np.zeros((2, 3)), np.zeros((2, 3))),
+    r"coef must hold finite numbers; got inf": lambda: LogisticCrew(np.full((1, 1, 1), np.inf), np.zeros((1, 1))),
+    r"intercept must be an array of float64 of shape \(1, 2\)": lambda: LogisticCrew(
+        np.zeros((1, 2, 3)), np.zeros((1, 3))
+    ),
+    r"intercept must hold numbers; got nan": lambda: LogisticCrew(np.zeros((1, 1, 1)), np.full((1, 1), np.nan)),
+    r"p, Y and weight must be of the same instances": lambda: Unseen(P.p, np.eye(3), np.ones(2), "Mean()"),
+    r"p, Y and weight must be of the same .* labels": lambda: Unseen(P.p, np.eye(2), np.ones(3), "Mean()"),
+    r"weight must be .*of shape \(2,\)": lambda: OutOfBag(np.ones(3), P.p, {}, "", "", LABELS),
+    r"proba must be .*of shape \(2, 2\)": lambda: OutOfBag(np.ones(2), P.p[:1], {}, "", "", LABELS),
+    r"f1 by ctp must be .*of shape \(2,\)": lambda: OutOfBag(
+        np.ones(2), P.p, {"f1": {"ctp": np.ones(3)}}, "", "", LABELS
+    ),
+    r"proba must have the shape \(2, 2\) of Y; got \(2, 3\)": lambda: OutOfBag(
+        np.ones(2), SparseMarginals(LISTS, np.ones(1)), {}, "", "", LABELS
+    ),
+    r"p must be .*of shape \(1,\)": lambda: SparseMarginals(LISTS, np.ones(2)),
+    r"requires y to be passed": lambda: EMODTClassifier(2).fit(X, None),
+    r"X has 19 instances, y has 20": lambda: EMODTClassifier(2).fit(X[:19], Y),
+    r"Only binary classification": lambda: EMODTClassifier(2).fit(X, np.arange(20) % 3),
+    r"y holds 2; the ensemble was fitted with \[0, 1\]": lambda: (
+        EMODTClassifier(2).fit(X, Y[:, 0]).score(X, Y[:, 0] + 1)
+    ),
     r"trees must hold at least one": lambda: TreeCrew([], CREW.table),
     r"trees must hold at least one Multi": lambda: TreeCrew([CREW.trees[0], "tree"], CREW.table),
     r"table must be an array of int8 of shape \(any, 2\); got int8 of shape \(3, 3\)": lambda: TreeCrew(

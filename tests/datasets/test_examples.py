@@ -50,6 +50,20 @@ def test_the_joint_has_the_logistic_marginals_whatever_the_dependence(dependence
     np.testing.assert_allclose(probabilities @ labelings, independent.probabilities @ labelings, atol=1e-12)
 
 
+@pytest.mark.parametrize(("signal", "prevalence"), [(2.0, 0.3), (0.5, 0.9), (0.0, 0.5)])
+def test_logits_have_the_signal_for_their_spread_and_the_prevalence_in_their_middle(
+    signal: float, prevalence: float
+) -> None:
+    dataset, labelings, probabilities = make_joint(60, 4, 3, 0.5, signal=signal, prevalence=prevalence, random_state=2)
+    p = probabilities @ labelings
+    design = np.column_stack([dataset.X, np.ones(60)])
+    found, *_ = np.linalg.lstsq(design, np.log(p / (1 - p)), rcond=None)
+    np.testing.assert_allclose(design @ found, np.log(p / (1 - p)), atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(found[:4], axis=0), signal, atol=1e-9)
+    np.testing.assert_allclose(found[4], np.log(prevalence / (1 - prevalence)), atol=1e-9)
+    assert (dataset.feature_names, dataset.label_names) == (("x0", "x1", "x2", "x3"), ("y0", "y1", "y2"))
+
+
 def test_without_dependence_the_joint_is_the_product_of_its_marginals() -> None:
     _, labelings, probabilities = make_joint(50, 3, 4, 0.0, random_state=0)
     p = probabilities @ labelings

@@ -278,6 +278,11 @@ def test_labels_that_can_hardly_be_learnt_are_noted(tmp_path: Path) -> None:
     )
     many = label_notes(np.zeros((3, 7), np.int8), [f"y{k}" for k in range(7)])
     assert many == ("7 labels never hold: 'y0', 'y1', 'y2', 'y3', 'y4' and 2 more.",)
+    for n, rows, noted in ((9, 40, True), (10, 40, False), (3, 4, True), (4, 4, False)):
+        found = label_notes((np.arange(rows) < n).astype(np.int8)[:, None], ["y"])
+        assert any("fewer than 10" in note for note in found) == noted
+    for K, more in ((5, "'y4'."), (6, "'y4' and 1 more.")):
+        assert label_notes(np.zeros((3, K), np.int8), [f"y{k}" for k in range(K)])[0].endswith(more)
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "1,0\n" * 40)
     assert load_dataset(path, ["y"]).notes == ("1 label never holds: 'y'.",)

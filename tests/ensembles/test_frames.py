@@ -281,3 +281,27 @@ def test_texts_are_a_list_of_them_and_nothing_else():
         assert as_texts(other) is None
     assert as_texts(np.array([], object)) is None
     assert as_texts(pd.DataFrame({"a": ["b"]})) is None
+
+
+def test_numbers_of_a_frame_may_come_as_an_array_of_any_kind_and_texts_forget_its_columns():
+    X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(80).reshape(40, 2) // 3 % 2
+    named = pd.DataFrame(X).add_prefix("x")
+    ensemble = comitia.EBRClassifier(n_estimators=2, random_state=0).fit(named, Y)
+    expected = ensemble.predict_proba(named)
+    for form in (X, csr_array(X)):
+        np.testing.assert_array_equal(ensemble.predict_proba(form), expected)
+    ensemble.set_params(estimator=make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    ensemble.fit(songs()["title"].tolist(), labels())
+    assert not hasattr(ensemble, "feature_names_in_")
+    assert not hasattr(ensemble, "n_features_in_")
+    assert ensemble._encoder is None
+
+
+def test_missing_numbers_of_a_sparse_matrix_are_for_trees_alone():
+    X, Y = np.eye(12)[:, :4], np.arange(24).reshape(12, 2) % 2
+    X[0, 0] = np.nan
+    assert comitia.EMODTClassifier(2, random_state=0).fit(csr_array(X), Y).predict(csr_array(X)).shape == (12, 2)
+    for make in (comitia.EBRClassifier, comitia.ECCClassifier):
+        with pytest.raises(ValueError, match="NaN"):
+            make(n_estimators=2).fit(csr_array(X), Y)
+        assert make(n_estimators=2, random_state=0).fit(X, Y).predict(X).shape == (12, 2)

@@ -6,7 +6,7 @@ from scipy.sparse import csc_array, csr_array
 
 from comitia._labels import LabelRows
 from comitia.ensembles import _samples
-from comitia.ensembles._samples import Instances
+from comitia.ensembles._samples import Instances, draw, member_integers, member_seed
 
 RNG = np.random.default_rng(5)
 BOTH = RNG.integers(0, 2, (60, 5)).astype(float)
@@ -47,3 +47,42 @@ def test_equal_instances_are_one_of_their_weights_together(form):
 def test_different_instances_stay_apart_where_their_fingerprints_agree(form, monkeypatch):
     monkeypatch.setattr(_samples, "fingerprints", lambda X, Y: np.zeros((len(Y), 2), np.uint64))
     check(Instances.of(*form, WEIGHT), merged=False)
+
+
+ROWS = np.arange(6)
+
+
+@pytest.mark.parametrize(
+    ("weight", "max_samples", "drawn"),
+    [
+        (np.full(6, 2.0), None, 12),
+        (np.full(6, 2.0), 5, 5),
+        (np.full(6, 2.0), 0.5, 6),
+        (np.full(6, 2.0), 1e-9, 1),
+        (np.full(6, 1 / 6), None, 6),
+        (np.full(6, 1 / 6), 0.5, 3),
+        (np.array([0.5, 0, 0, 0, 0, 7]), None, 8),
+    ],
+)
+def test_a_bootstrap_draws_as_many_as_there_are_or_were_asked_for(weight, max_samples, drawn):
+    seed = member_seed(0, 1, 0)
+    found = draw(Instances(ROWS, weight, ROWS), seed, True, max_samples)
+    assert found.sum() == drawn
+    assert (found[weight == 0] == 0).all()
+    np.testing.assert_array_equal(found, np.random.default_rng(seed).multinomial(drawn, weight / weight.sum()))
+
+
+@pytest.mark.parametrize(("max_samples", "drawn"), [(None, 6), (6, 6), (4, 4), (0.5, 3), (0.75, 4), (1e-9, 1)])
+def test_without_a_bootstrap_instances_are_drawn_once_with_their_weights(max_samples, drawn):
+    weight = np.arange(1.0, 7.0)
+    found = draw(Instances(ROWS, weight, ROWS), member_seed(0, 1, 0), False, max_samples)
+    assert np.count_nonzero(found) == drawn
+    np.testing.assert_array_equal(found[found > 0], weight[found > 0])
+
+
+def test_seeds_of_members_are_the_same_everywhere_and_differ_by_member_and_by_purpose():
+    assert member_integers(7, range(3)).tolist() == [856967280, 2032283795, 1577427517]
+    np.testing.assert_array_equal(member_integers(7, range(1, 3)), member_integers(7, range(3))[1:])
+    found = {(member, purpose): tuple(member_seed(7, member, purpose).generate_state(2))
+             for member in range(4) for purpose in range(4)}  # fmt: skip
+    assert len(set(found.values())) == 16

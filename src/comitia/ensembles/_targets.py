@@ -166,7 +166,7 @@ def encode(y: Any, classes: NDArray[Any] | None, names: NDArray[Any], estimator:
     array = column_or_1d(y)
     unknown = np.setdiff1d(array, classes)
     if unknown.size:
-        raise ComitiaError(f"y holds {unknown[0]!r}; the ensemble was fitted with {classes.tolist()}.")
+        raise ComitiaError(f"y holds {unknown.tolist()[0]!r}; the ensemble was fitted with {classes.tolist()}.")
     return np.asarray(array == classes[-1], dtype=np.int8)[:, None]
 
 
