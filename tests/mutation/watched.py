@@ -113,7 +113,7 @@ class Watch:
         if nodeid in self.found[file]:
             calls = {
                 f"{code.co_filename.removeprefix(self.source)}:{code.co_qualname.partition('.<locals>')[0]}"
-                for code in self.codes
+                for code in list(self.codes)  # threads that a test has left behind may add to it
                 if code.co_filename.startswith(self.source)
             }
             self.found[file][nodeid] = [round(self.seconds[nodeid], 3), sorted(calls)]
@@ -123,8 +123,8 @@ class Watch:
         for file in [name for name in self.found if name != self.current]:
             self._write(file)
 
-    def pytest_sessionfinish(self) -> None:
-        for file in self.asked:
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        for file in list(self.asked) if exitstatus in (0, 1, 5) else ():  # otherwise it broke off before it met them
             self._write(file)
 
     def _write(self, file: str) -> None:
