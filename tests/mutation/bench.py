@@ -37,7 +37,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.tree, self.folder = folder / "tree", folder
         left_out = shutil.ignore_patterns("__pycache__", ".*", "_build", "api", "gallery")
-        for name in ("src", "tests", "docs"):
+        for name in ("src", "tests", "docs", "benchmarks"):
             shutil.copytree(ROOT / name, self.tree / name, ignore=left_out, dirs_exist_ok=True)
         for name in ("pyproject.toml", "README.md", "LICENSE"):
             shutil.copy2(ROOT / name, self.tree)

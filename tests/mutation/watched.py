@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 
 from tests.mutation.places import COMPILES, Mutant
 
+TWINS = "tests/test_references.py"
+"""Compiled loops beside plain versions of themselves."""
 PACKAGES = {
-    "relevance": ["tests/relevance", "tests/test_aggregation.py", "tests/ensembles/test_calibration.py"],
-    "losses": ["tests/losses", "tests/test_aggregation.py"],
+    "relevance": ["tests/relevance", "tests/test_aggregation.py", "tests/ensembles/test_calibration.py", TWINS],
+    "losses": ["tests/losses", "tests/test_aggregation.py", TWINS],
     "aggregation": ["tests/test_aggregation.py", "tests/ensembles"],
-    "ensembles": ["tests/ensembles", "tests/test_model_file.py"],
+    "ensembles": ["tests/ensembles", "tests/test_model_file.py", TWINS],
     "experiments": ["tests/experiments", "tests/test_compare.py"],
     "datasets": ["tests/datasets"],
 }
