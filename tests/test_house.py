@@ -184,6 +184,7 @@ LEFT_TO_OTHERS = {
     "Pool": {"__call__"},
     "Reading": {"_read"},
     "Relevance": {"marginals", "n_instances", "n_labels", "take"},
+    "SharedMembers": {"asked", "held", "weighted_mean"},
 }
 """What each abstract class itself leaves to those that are made of it."""
 

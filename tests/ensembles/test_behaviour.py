@@ -244,7 +244,7 @@ def test_any_number_of_losses_leaves_the_memory_of_a_model_as_it_was():
     forest = EMODTClassifier(5, random_state=0).fit(X, Y)
     for beta in np.linspace(0.5, 3, 60):
         forest.set_params(loss=FLoss(beta=beta), aggregation="ptc-mode").predict(X)
-    kept = [len(memory) for leaves in forest.members_._leaves.values() for _, memory in leaves]
+    kept = [len(memory) for *_, memory in forest.members_._leaves.values()]
     assert kept
     assert max(kept) <= 3 * Memory.KEPT
 

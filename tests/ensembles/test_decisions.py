@@ -21,6 +21,7 @@ from comitia import (
     LOSSES,
     MEASURES,
     READINGS,
+    Beliefs,
     ComitiaError,
     Constraints,
     EBRClassifier,
@@ -33,10 +34,14 @@ from comitia import (
     decide,
     get_loss,
     get_measure,
+    get_pool,
+    get_reading,
     load,
     save,
 )
+from comitia.aggregation import Decision, Pooled
 from comitia.datasets import make_joint
+from comitia.ensembles._crews import Asked
 from comitia.losses import Abstaining, FLoss, Within, cost_for_rate, rank_by
 from comitia.measures import CountMeasure, MacroF, RecallAtLeast
 
@@ -51,6 +56,28 @@ ENSEMBLES = {
     "bagging": MultilabelBaggingClassifier(KNeighborsClassifier(), 9, random_state=0),
 }
 pytestmark = pytest.mark.filterwarnings("ignore:.*out-of-bag")
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_what_a_forest_looks_up_is_what_its_trees_say_one_by_one(reading, weighted, own):
+    forest = EMODTClassifier(n_estimators=9, min_samples_split=4, random_state=0).fit(X, Y)
+    crew, known = forest.members_, forest.observed_
+    known = known.leaving_out(Y, np.ones(len(Y))) if own else known
+    weights = np.random.default_rng(0).integers(0, 3, (9, len(X))) * 0.5 if weighted else None
+    if weighted:
+        weights[0] += 1.0
+    together = Beliefs(lambda joint: crew.relevances(X, Asked(joint, known)), weights)
+    one_by_one = Beliefs(lambda joint: list(crew.relevances(X, Asked(joint, known))), weights)
+    for loss in map(get_loss, LOSSES):
+        for aggregation in AGGREGATIONS.values():
+            decision = aggregation.decision(loss, get_pool("mean"), get_reading(reading))
+            np.testing.assert_array_equal(together.decide(decision), one_by_one.decide(decision))
+    belief = Decision(get_loss("hamming"), Pooled(get_pool("mean")), get_reading("independent"))
+    np.testing.assert_array_equal(
+        together.distribution(belief).marginals(), one_by_one.distribution(belief).marginals()
+    )
 
 
 @pytest.fixture(scope="module")

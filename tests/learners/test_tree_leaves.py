@@ -36,6 +36,26 @@ def test_every_instance_falls_into_the_leaf_that_its_answers_lead_to(forest):
     np.testing.assert_array_equal(trees[2].apply(X), leaves_of(trees[2], X))
 
 
+def test_rows_that_nobody_asks_about_are_in_leaf_zero(forest):
+    trees, X, _, _ = forest
+    about = np.random.default_rng(0).random((len(trees), len(X))) < 0.4
+    expected = np.where(about, [leaves_of(tree, X) for tree in trees], 0)
+    np.testing.assert_array_equal(apply_trees(trees, X, about), expected)
+
+
+@pytest.mark.parametrize("width", [1, 400])
+def test_weighted_means_are_those_of_the_trees_added_up_in_their_order(forest, width):
+    trees, X, _, _ = forest
+    leaves = apply_trees(trees, X)
+    mass = np.random.default_rng(0).integers(0, 3, (len(trees), width)) * 0.7
+    mass[3] += 1.0
+    expected, total = np.zeros((len(X), 5)), np.zeros((width, 1))
+    for tree, its_leaves, weight in zip(trees, leaves, mass, strict=True):
+        expected += weight[:, None] * tree.leaf_marginals().toarray()[its_leaves]
+        total += weight[:, None]
+    np.testing.assert_array_equal(mean_marginals(trees, leaves, mass), np.minimum(expected / total, 1.0))
+
+
 def test_leaves_hold_the_weighted_proportions_of_their_instances(forest):
     trees, X, Y, weight = forest
     for tree, column in zip(trees, weight.T, strict=True):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from comitia._errors import ComitiaError
 from comitia.relevance import (
     POOLS,
     LabelSets,
@@ -16,6 +17,7 @@ from comitia.relevance import (
     mixture,
     trimmed_mean,
 )
+from comitia.relevance._base import Held, Memory
 
 
 @pytest.fixture
@@ -99,6 +101,30 @@ def test_mixture_of_a_forest_keeps_its_one_table():
     pooled = mixture(members)
     assert pooled.table is leaves.table
     np.testing.assert_allclose(pooled.weights.toarray() / pooled.total, [[0.25, 0.25, 0.5], [0, 0, 1]])
+
+
+@pytest.mark.parametrize("mass", ["none", "a member", "a member and instance"])
+def test_a_mixture_of_a_table_is_that_of_its_members_one_by_one(mass):
+    rng = np.random.default_rng(0)
+    table = np.unpackbits(np.arange(1, 13, dtype=np.uint8)[:, None], axis=1)[:, 4:].astype(np.int8)
+    p = rng.dirichlet(np.ones(12), 9) * (rng.random((9, 12)) < 0.4)
+    total = p.sum(axis=1)
+    held = Held(LabelSets(table, p, total), rng.integers(0, 9, (7, 30)), Memory())
+    shape = {"none": None, "a member": (7,), "a member and instance": (7, 30)}[mass]
+    weights = None if shape is None else rng.integers(0, 3, shape) * rng.random(shape)
+    if mass == "a member and instance":
+        weights[0] += 0.5  # each instance has somebody
+    looked_up, one_by_one = mixture(held, weights), mixture(list(held), weights)
+    assert looked_up.table is table or np.array_equal(looked_up.table, one_by_one.table)
+    np.testing.assert_array_equal(looked_up.total, one_by_one.total)
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(looked_up.weights, part), getattr(one_by_one.weights, part))
+
+
+def test_a_mixture_of_a_table_of_marginals_says_what_it_needs():
+    held = Held(Marginals([[0.5, 0.5]]), np.zeros((2, 3), np.intp), Memory())
+    with pytest.raises(ComitiaError, match="a mixture needs members that give label sets; member 0 gives Marginals"):
+        mixture(held)
 
 
 def test_pools_are_found_by_name_and_are_themselves():

@@ -14,6 +14,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.aggregation._decision import Decision, Pooled, Votes
 from comitia.relevance import Ballots, LabelSets, Members, Reading, Relevance
+from comitia.relevance._base import SharedMembers
 
 Value = TypeVar("Value")
 
@@ -83,7 +84,9 @@ class Beliefs:
         assert isinstance(decision.over, Pooled)
         pool, reading, calibration = decision.over.pool, decision.reading, decision.over.calibration
         if pool.joint:
-            return pool(map(reading, self._first(size, decision.over.joint)), self._weights(size, joint=True))
+            members = self._first(size, decision.over.joint)
+            held = members.held.read_by(reading) if isinstance(members, SharedMembers) else None
+            return pool(map(reading, members) if held is None else held, self._weights(size, joint=True))
         pooled: Relevance = self._found(
             ("pooled", pool, decision.over.joint, size),
             lambda: pool(self._first(size, decision.over.joint), self._weights(size)),
@@ -93,8 +96,20 @@ class Beliefs:
     def _ballots(self, decision: Decision, size: int | None) -> Relevance:
         votes, reading = decision.over, decision.reading
         assert isinstance(votes, Votes)
-        ballots: Ballots = self._found(("cast", votes, reading), lambda: Ballots.cast(self._votes(votes, reading)))
+        ballots: Ballots = self._found(("cast", votes, reading), lambda: self._cast(votes, reading))
         return ballots.counted(self._weights(size), size)
+
+    def _cast(self, votes: Votes, reading: Reading) -> Ballots:
+        members = self._members(votes.joint)
+        held = members.held.read_by(reading) if isinstance(members, SharedMembers) else None
+        if held is None:
+            return Ballots.cast(self._votes(votes, reading))
+        weights = self._weights_of_instances()
+        asked = None if weights is None else weights > 0
+        cast = votes.loss.minimise_shared(held.where(asked))
+        words = np.zeros((*held.index.shape, cast.shape[1]), np.uint64)
+        words[... if asked is None else asked] = cast.reshape(words.shape) if asked is None else cast
+        return Ballots(words, held.of.n_labels)
 
     def _votes(self, votes: Votes, reading: Reading) -> Iterator[LabelArray]:
         """Yield what each member votes for; about instances for which it has no weight it is not asked."""
@@ -127,7 +142,9 @@ class Beliefs:
             return self.ask(joint)
 
         def asked() -> Iterable[Relevance]:
-            known = self._known.get(("members", False))
+            known = self._known.get(("members", not joint))
+            if isinstance(known, SharedMembers):
+                return known.asked(joint)
             if joint and isinstance(known, list) and all(isinstance(member, LabelSets) for member in known):
                 return known  # chains give joint distributions unasked: once is enough
             members = self.ask(joint)

@@ -115,7 +115,10 @@ class Asking:
         """
         if self._leaves_labels_out() and decisions and all(decision.keeps_zeros for decision in decisions):
             return self._over_few_labels(work, features, decisions, rows, weights, observed, once, truth)
-        size = self._chunk(number_of_rows(features) if rows is None else len(rows))
+        n = number_of_rows(features) if rows is None else len(rows)
+        if isinstance(self.members_, TreeCrew):
+            self.members_.get_ready(decisions, self.observed_ if observed is None else observed, n)
+        size = self._chunk(n)
         asked = self._asked(features, rows, weights, observed, once)
         parts = (Part(beliefs, slice(at * size, (at + 1) * size)) for at, beliefs in enumerate(asked))
         threads = self._threads_over_parts()

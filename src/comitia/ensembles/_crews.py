@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, vstack
 from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelRows, Labels, checked, dense, distinct_rows, listed
+from comitia.aggregation import Decision, Votes
 from comitia.ensembles._leaf_beliefs import LeafBeliefs, LeafMarginals
 from comitia.ensembles._logistic import scaled
 from comitia.learners._boosting import BoostedTrees, common_rounds, predict_boosted
@@ -22,8 +23,10 @@ from comitia.learners._chains import ChainFit, ChainPredictor
 from comitia.learners._few_rows import are_few, chains_for_few, logistic_for_few
 from comitia.learners._logistic_predict import LogisticPredictor, Predictor, averaged, by_member
 from comitia.learners._tree import MultiObjectiveTree, apply_trees
+from comitia.losses._base import OFTEN
 from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance
-from comitia.relevance._base import Memory
+from comitia.relevance._base import Held, Memory
+from comitia.relevance._labelsets import distinct_entries
 
 
 @dataclass(frozen=True)
@@ -240,7 +243,7 @@ class TreeCrew:
 
     trees: tuple[MultiObjectiveTree, ...]
     table: Labels
-    _leaves: dict[bool, list[tuple[Relevance, Memory]]] = field(default_factory=dict, init=False, repr=False)
+    _leaves: dict[bool, tuple[Relevance, IntArray, Memory]] = field(default_factory=dict, init=False, repr=False)
     _stacked: dict[bool, csr_array] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -269,25 +272,41 @@ class TreeCrew:
         return len(self.trees)
 
     def relevances(self, X: Any, asked: Asked) -> LeafBeliefs:
-        return LeafBeliefs(self, apply_trees(self.trees, X), asked)
+        return LeafBeliefs(self, apply_trees(self.trees, X, asked.about), asked.observed, asked.joint)
 
     def joined(self, other: TreeCrew) -> TreeCrew:
         return TreeCrew(self.trees + other.trees, other.table)
 
-    def leaves(self, asked: Asked) -> list[tuple[Relevance, Memory]]:
-        """Return the beliefs of each tree's leaves, with what losses have decided for them of late."""
-        if asked.joint not in self._leaves:
-            table, known = dense(self.table) if asked.joint else None, asked.observed.in_general()
-            self._leaves[asked.joint] = [
-                (
-                    LeafMarginals(held, known)
-                    if table is None
-                    else LabelSets.unchecked(table=table, weights=held, total=1.0, observed=known),
-                    Memory(),
-                )
-                for held in self._proportions(asked.joint)
-            ]
-        return self._leaves[asked.joint]
+    def leaves(self, joint: bool, observed: Observed) -> tuple[Relevance, IntArray, Memory]:
+        """Return what the leaves of all trees believe, each belief once, and which of these beliefs each leaf has.
+
+        And what losses have decided for them of late.  Where leaves are pure, few are unlike all others.
+        """
+        if joint not in self._leaves:
+            held = csr_array(vstack(self._proportions(joint), format="csr"))
+            first, place = distinct_entries(held, 1.0)
+            held, known = held[first], observed.in_general()
+            beliefs = (
+                LabelSets.unchecked(table=dense(self.table), weights=held, total=1.0, observed=known)
+                if joint
+                else LeafMarginals(held, known)
+            )
+            self._leaves[joint] = beliefs, place, Memory()
+        return self._leaves[joint]
+
+    def get_ready(self, decisions: Iterable[Decision], observed: Observed, n: int) -> None:
+        """Find what all threads would look for that ask about n instances: beliefs of leaves, and what each votes for.
+
+        Where the instances reach few leaves, their votes are left to the threads.
+        """
+        for decision in decisions:
+            over, about = decision.over, None if observed.own is None else observed
+            if not over.joint and not isinstance(over, Votes):
+                continue
+            beliefs, _, memory = self.leaves(over.joint, observed)
+            held = Held(beliefs, np.arange(beliefs.n_instances), memory, about).read_by(decision.reading)
+            if held is not None and isinstance(over, Votes) and n * len(self) * OFTEN > beliefs.n_instances:
+                over.loss.minimise_shared(held.where(None))
 
     def _proportions(self, joint: bool) -> list[csr_array]:
         """Return the proportions of labels, or labelsets, in each tree's leaves, (leaves, labels or labelsets)."""

@@ -7,7 +7,6 @@ time, so that the labels they may have are few as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +19,8 @@ from comitia.ensembles._crews import TreeCrew
 from comitia.ensembles._leaf_beliefs import LeafMarginals
 from comitia.learners._tree import apply_trees
 from comitia.learners._tree_leaves import add_proportions
-from comitia.relevance import LabelSets, Members, Observed, Relevance, Shared
-from comitia.relevance._base import Memory
+from comitia.relevance import LabelSets, Observed, Relevance
+from comitia.relevance._base import Held, Memory, SharedMembers
 
 # Instances are looked at together as long as their labels, times them, and times their labelsets, may be no more.
 _CELLS = 1 << 20
@@ -106,7 +105,7 @@ class FewLabels:
         """Whether some leaf has no label."""
         return bool((np.diff(self.marginals.indptr) == 0).any())
 
-    def ask(self, joint: bool) -> Members:
+    def ask(self, joint: bool) -> FewLeaves:
         """Return the trees' beliefs."""
         known = self.observed.in_general()
         if not joint:
@@ -118,30 +117,36 @@ class FewLabels:
 
 
 @dataclass(frozen=True)
-class FewLeaves(Members):
+class FewLeaves(SharedMembers):
     """The beliefs of the leaves that are reached, as the instances share them."""
 
     of: FewLabels
     leaves: Relevance
     memory: Memory = field(default_factory=Memory)
 
-    def __iter__(self) -> Iterator[Relevance]:
+    @property
+    def held(self) -> Held:
         about = self.of.observed if self.of.observed.own is not None else None
-        for place in self.of.place:
-            yield Shared.unchecked(of=self.leaves, index=place, memory=self.memory, about=about)
+        return Held(self.leaves, self.of.place, self.memory, about)
 
     @property
     def observed(self) -> Observed:
         return self.of.observed
 
+    def asked(self, joint: bool) -> FewLeaves:
+        return self.of.ask(joint)
+
     def mean(self) -> FloatArray:
         """Return the mean of the leaves' marginals: the trees added up in their order."""
+        return self.weighted_mean(np.ones((len(self.of.place), 1)))
+
+    def weighted_mean(self, mass: FloatArray) -> FloatArray:
         held, p = self.of.marginals, np.zeros((self.of.place.shape[1], len(self.of.labels)))
         starts, columns = held.indptr.astype(np.int64), held.indices.astype(np.int32)
-        for place in self.of.place.astype(np.int32):
-            add_proportions(place, starts, columns, held.data, np.ones(len(starts) - 1), p)
-        p /= len(self.of.place)
-        return p
+        for place, its_mass in zip(self.of.place.astype(np.int32), mass, strict=True):
+            add_proportions(place, starts, columns, held.data, np.ones(len(starts) - 1), its_mass, p)
+        p /= mass.sum(axis=0)[:, None]
+        return np.minimum(p, 1.0, out=p)
 
 
 def _with_columns(matrix: csr_array, columns: NDArray[Any]) -> csr_array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,28 +12,41 @@ from scipy.sparse import csr_array
 
 from comitia._labels import FloatArray, IntArray
 from comitia.learners._tree import mean_marginals
-from comitia.relevance import Marginals, Members, Observed, Relevance, Shared
+from comitia.relevance import Marginals, Observed, Relevance
+from comitia.relevance._base import Held, SharedMembers
 
 if TYPE_CHECKING:
-    from comitia.ensembles._crews import Asked, TreeCrew
+    from comitia.ensembles._crews import TreeCrew
 
 
 @dataclass(frozen=True)
-class LeafBeliefs(Members):
+class LeafBeliefs(SharedMembers):
     """What each tree believes about some instances: what the leaf believes that they fall into."""
 
     crew: TreeCrew
     leaves: NDArray[np.int32]
-    asked: Asked
+    known: Observed
+    joint: bool
 
-    def __iter__(self) -> Iterator[Relevance]:
-        about = self.asked.observed if self.asked.observed.own is not None else None
-        for (belief, memory), leaves in zip(self.crew.leaves(self.asked), self.leaves, strict=True):
-            yield Shared.unchecked(of=belief, index=leaves.astype(np.intp), memory=memory, about=about)
+    @cached_property
+    def held(self) -> Held:
+        of, place, memory = self.crew.leaves(self.joint, self.known)
+        index = place[self.leaves + self.crew.first_leaves[:, None]]
+        return Held(of, index, memory, self.known if self.known.own is not None else None)
+
+    @property
+    def observed(self) -> Observed:
+        return self.known
+
+    def asked(self, joint: bool) -> LeafBeliefs:
+        return replace(self, joint=joint)
 
     def mean(self) -> FloatArray:
         """Return the mean of the leaves' marginals, added up from sparse counts."""
         return mean_marginals(self.crew.trees, self.leaves)
+
+    def weighted_mean(self, mass: FloatArray) -> FloatArray:
+        return mean_marginals(self.crew.trees, self.leaves, mass)
 
 
 @dataclass(frozen=True, eq=False)

@@ -309,13 +309,11 @@ def _judge(
     proba = np.full((0, K) if sparse else Y.shape, np.nan)
 
     def decide(group: list[tuple[str, str, Decision]], believe: bool, part: Part) -> Any:
-        rows = judged[part.rows]
+        rows, labels = judged[part.rows], part.labels
+        y = dense(Y[rows]) if labels is None else listed(Y[rows]).among(labels)
         for loss, name, decision in group:
-            found = part.beliefs.decide(decision)
-            if part.labels is None:
-                value = losses[loss]._value(dense(Y[rows]), found)
-            else:
-                value = losses[loss]._value_among(listed(Y[rows]).among(part.labels), found, part.labels, K)
+            found, target = part.beliefs.decide(decision), losses[loss]
+            value = target._value(y, found) if labels is None else target._value_among(y, found, labels, K)
             values[loss][name][rows] = value
         if not believe:
             return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from comitia._arrays import check_count, check_form
 from comitia._clusters import on_cluster
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
+from comitia.learners._tree_apply import apply_trees, mean_marginals
 from comitia.learners._tree_codes import FeatureCodes, encode, thresholds
 from comitia.learners._tree_export import export_graphviz, export_text
 from comitia.learners._tree_growth import Limits, SparseLabels, grow
@@ -26,7 +28,7 @@ from comitia.learners._tree_input import (
     check_sparse_labels,
     weight_columns,
 )
-from comitia.learners._tree_leaves import LeafCounts, add_proportions, count_in_leaves, over_blocks, walk
+from comitia.learners._tree_leaves import LeafCounts, count_in_leaves
 
 __all__ = [
     "LeafCounts",
@@ -115,7 +117,7 @@ class MultiObjectiveTree:
         """Whether each node is a leaf."""
         return self.feature < 0
 
-    @property
+    @cached_property
     def leaf_weight(self) -> NDArray[np.float64]:
         """Sum of the sample weights in each leaf."""
         return self.weight[self.is_leaf]
@@ -157,7 +159,7 @@ class MultiObjectiveTree:
             and np.array_equal(self.right[~inner], np.arange(np.count_nonzero(~inner)))
         ):
             raise ComitiaError("a node of a tree must lead to later nodes by a feature that exists, or be a leaf.")
-        weight = self.leaf_weight
+        weight = self.weight[self.is_leaf]
         if not (np.isfinite(weight) & (weight > 0)).all():
             raise ComitiaError("the weight of every leaf must be positive and finite.")
         if not isinstance(self.labels, LeafCounts) or not isinstance(self.labelsets, LeafCounts | None):
@@ -166,6 +168,9 @@ class MultiObjectiveTree:
         if self.labelsets is not None:
             self.labelsets.check(self.n_labelsets, weight)
             self.labelsets.check_complete(weight)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the number of the leaf that each row of X falls into."""
@@ -304,53 +309,6 @@ def grow_trees(
     return list(Parallel(n_jobs=local_threads(n_jobs), require="sharedmem", verbose=verbose)(jobs))
 
 
-def apply_trees(trees: Sequence[MultiObjectiveTree], X: ArrayLike | sparse.sparray) -> NDArray[np.int32]:
-    """Return the number of the leaf that each row of X falls into in each of M trees, (M, n).
-
-    A sparse X is made dense a slice at a time.
-    """
-    _check_trees(trees)
-    X = check_features(X, least=0)
-    n, d = X.shape
-    if d != trees[0].n_features:
-        raise ComitiaError(f"X has {d} features, but the trees were grown on {trees[0].n_features}.")
-    leaves = np.empty((len(trees), n), np.int32)
-
-    def walk_rows(rows: slice) -> None:
-        x = X[rows].toarray() if sparse.issparse(X) else np.ascontiguousarray(X[rows])
-        for tree, its_leaves in zip(trees, leaves, strict=True):
-            walk(x, tree.feature, tree.threshold, tree.right, tree.missing_left, its_leaves[rows])
-
-    over_blocks(walk_rows, n, d)
-    return leaves
-
-
-def mean_marginals(trees: Sequence[MultiObjectiveTree], leaves: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Return the mean marginals (n, K) of the leaves that n instances fall into in M trees, (M, n).
-
-    Trees are summed in their order for every instance, so that the result does not depend on how instances are
-    sliced.  Costs O(labels in the leaves).
-    """
-    _check_trees(trees)
-    for tree, its_leaves in zip(trees, leaves, strict=True):
-        if its_leaves.size and not 0 <= its_leaves.min() <= its_leaves.max() < tree.n_leaves:
-            raise ComitiaError(
-                f"leaves must be numbers from 0 to {tree.n_leaves - 1} for a tree with {tree.n_leaves} leaves; "
-                f"got {its_leaves.min()} to {its_leaves.max()}."
-            )
-    mean = np.zeros((leaves.shape[1], trees[0].n_labels))
-    weights = [tree.leaf_weight for tree in trees]
-
-    def average_rows(rows: slice) -> None:
-        for tree, weight, its_leaves in zip(trees, weights, leaves, strict=True):
-            table = tree.labels
-            add_proportions(its_leaves[rows], table.starts, table.indices, table.counts, weight, mean[rows])
-        mean[rows] /= len(trees)
-
-    over_blocks(average_rows, *mean.shape)
-    return mean
-
-
 def _grow_there(shared: tuple[Any, ...], at: int) -> MultiObjectiveTree:
     features, labels, sets, weights, limits, seeds = shared
     return _grow_tree(features, labels, sets, weights[at], limits, seeds[at])
@@ -390,10 +348,3 @@ def _is_random(splitter: str) -> bool:
     if splitter not in ("best", "random"):
         raise ComitiaError(f"splitter must be 'best' or 'random'; got {splitter!r}.")
     return splitter == "random"
-
-
-def _check_trees(trees: Sequence[MultiObjectiveTree]) -> None:
-    if not trees:
-        raise ComitiaError("at least one tree is needed; got none.")
-    if len({(tree.n_features, tree.n_labels) for tree in trees}) > 1:
-        raise ComitiaError("the trees were grown on different numbers of features or labels.")

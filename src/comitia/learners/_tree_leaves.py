@@ -142,9 +142,12 @@ def _put_in_order(starts, indices, counts, firsts, ascending, in_order):  # type
 
 
 @njit(cache=True, nogil=True)
-def walk(X, feature, threshold, right, missing_left, leaves):  # type: ignore[no-untyped-def]
-    """Fill ``leaves`` with the number of the leaf that each row of X falls into."""
+def walk(X, feature, threshold, right, missing_left, asked, leaves):  # type: ignore[no-untyped-def]
+    """Fill ``leaves`` with the number of the leaf that each row of X falls into, zero for rows nobody asks about."""
     for i in range(X.shape[0]):
+        if not asked[i]:
+            leaves[i] = 0
+            continue
         node = np.uint32(0)
         while feature[node] >= 0:
             x = X[i, np.uint32(feature[node])]
@@ -156,9 +159,12 @@ def walk(X, feature, threshold, right, missing_left, leaves):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_proportions(leaves, starts, indices, counts, weight, out):  # type: ignore[no-untyped-def]
-    """Add the proportions of the leaf of each instance to its row of ``out``."""
+def add_proportions(leaves, starts, indices, counts, weight, mass, out):  # type: ignore[no-untyped-def]
+    """Add the proportions of the leaf of each instance, times the mass (1,) of all or (n,) of each, to ``out``."""
+    each = len(mass) > 1
     for i in range(len(leaves)):
-        leaf = np.uint32(leaves[i])
+        leaf, scale = np.uint32(leaves[i]), mass[i if each else 0]
+        if scale == 0.0:
+            continue
         for t in range(np.uint64(starts[leaf]), np.uint64(starts[leaf + 1])):
-            out[i, np.uint32(indices[t])] += counts[t] / weight[leaf]
+            out[i, np.uint32(indices[t])] += scale * (counts[t] / weight[leaf])

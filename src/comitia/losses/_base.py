@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, checked, listed
+from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, checked, listed, pack, unpack
+from comitia._threads import over_slices, rows_at_once
 from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
 
 # Expectations over label sets compare labelings pairwise; this many label comparisons are held in memory at a time.
 _PAIRS_AT_ONCE = 1 << 22
-# Decisions for beliefs that instances share are remembered up to this many labels of all of them, a byte each.
-_REMEMBERED = 1 << 26
+# Decisions for beliefs that instances share are remembered up to this many bytes of all of them, a bit a label.
+_REMEMBERED = 1 << 28
 # All of them are decided where one in so many is asked for.
-_OFTEN = 8
+OFTEN = 8
 # Rows of sparse matrices that are looked at together.
 _ROWS_AT_ONCE = 64
 
@@ -76,7 +77,7 @@ class Loss(ABC):
     def minimise(self, relevance: Relevance) -> LabelArray:
         """Return the labeling of the smallest expected loss for each instance, of shape (n, K)."""
         if isinstance(relevance, Shared):
-            return self._minimise_shared(relevance)
+            return unpack(self.minimise_shared(relevance), relevance.n_labels)
         if isinstance(relevance, LabelSets):
             return self._minimise_labelsets(relevance)
         if isinstance(relevance, NonEmptyMarginals):
@@ -99,19 +100,33 @@ class Loss(ABC):
             return self._risk_nonempty(relevance, h)
         return self._risk_marginals(_as_marginals(relevance).p, h)
 
-    def _minimise_shared(self, shared: Shared) -> LabelArray:
-        """Decide each belief that occurs once, and remember it."""
-        if shared.of.n_instances * shared.n_labels > _REMEMBERED:
+    def minimise_shared(self, shared: Shared) -> NDArray[np.uint64]:
+        """Return the labelings in words of 64 labels, (n, W); each belief that occurs is decided once, and remembered.
+
+        Beliefs are taken out of their table, and decided, a few at a time and in threads.
+        """
+        n_words = -(-shared.n_labels // 64)
+        if 8 * shared.of.n_instances * n_words > _REMEMBERED:
             rows, place = np.unique(shared.index, return_inverse=True)
-            return self.minimise(shared.of.take(rows))[place]
-        known, decided = shared.memory.of_loss(self, (shared.of.n_instances, shared.n_labels))
+            decided = np.empty((len(rows), n_words), np.uint64)
+            self._decide(shared.of, rows, decided)
+            return decided[place]
+        known, remembered = shared.memory.of_loss(self, (shared.of.n_instances, n_words))
         rows = np.unique(shared.index[~known[shared.index]])
         if rows.size:
-            if rows.size * _OFTEN > np.count_nonzero(~known):  # others will want the rest: at once is cheaper
+            if rows.size * OFTEN > np.count_nonzero(~known):  # others will want the rest: at once is cheaper
                 rows = np.flatnonzero(~known)
-            decided[rows] = self.minimise(shared.of.take(rows))
+            decided = np.empty((len(rows), n_words), np.uint64)
+            self._decide(shared.of, rows, decided)
+            remembered[rows] = decided
             known[rows] = True
-        return decided[shared.index]
+        return remembered[shared.index]
+
+    def _decide(self, of: Relevance, rows: IntArray, decided: NDArray[np.uint64]) -> None:
+        def some(part: slice) -> None:
+            decided[part] = pack(self.minimise(of.take(rows[part])))
+
+        over_slices(some, len(rows), at_most=rows_at_once(of.n_labels))
 
     @abstractmethod
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray: ...

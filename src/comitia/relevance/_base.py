@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
-from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._labels import FloatArray, IntArray
 from comitia.relevance._observed import Observed
 
 Kept = TypeVar("Kept")
@@ -89,6 +89,68 @@ class Members(ABC):
     def observed(self) -> Observed | None:
         """The labelsets that go with the members' beliefs."""
         return next(iter(self)).observed
+
+
+class SharedMembers(Members):
+    """Members that find their beliefs in one table, as trees do in that of their leaves."""
+
+    @property
+    @abstractmethod
+    def held(self) -> Held:
+        """The table, and which of its rows each member believes in."""
+
+    @abstractmethod
+    def asked(self, joint: bool) -> SharedMembers:
+        """Return the joint distributions, or the marginals, of the same members about the same instances."""
+
+    @abstractmethod
+    def weighted_mean(self, mass: FloatArray) -> FloatArray:
+        """Return the mean of the members' marginals, (n, K), weighted by ``mass``, (M, 1) or (M, n)."""
+
+    def __iter__(self) -> Iterator[Relevance]:
+        return iter(self.held)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What members believe that share a table: m believes of instance i what row ``index[m, i]`` of ``of`` says.
+
+    What concerns all of them is one step, not one for each: a row is decided once, and votes and mixtures look it up.
+
+    Parameters
+    ----------
+    of : Relevance
+    index : array of int, shape (M, n)
+    memory : Memory
+        What losses have decided for rows of ``of`` of late.
+    about : Observed, optional
+        What is known of these instances, where they were counted themselves.
+    """
+
+    of: Relevance
+    index: IntArray
+    memory: Memory
+    about: Observed | None = None
+
+    @property
+    def observed(self) -> Observed | None:
+        """The labelsets that go with the beliefs."""
+        return self.about or self.of.observed
+
+    def __iter__(self) -> Iterator[Shared]:
+        for index in self.index:
+            yield Shared.unchecked(of=self.of, index=index, memory=self.memory, about=self.about)
+
+    def read_by(self, reading: Any) -> Held | None:
+        """Return the same as a reading reads it; None where it reads what is known of the instances themselves."""
+        if reading.joint and self.about is not None:
+            return None
+        return Held(_Read(self.of, reading), self.index, self.memory.of_reading(reading), self.about)
+
+    def where(self, asked: NDArray[np.bool_] | None) -> Shared:
+        """Return the beliefs of members about instances, (M, n), for which this is true, one after the other."""
+        index = self.index.reshape(-1) if asked is None else self.index[asked]
+        return Shared.unchecked(of=self.of, index=index, memory=self.memory, about=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,22 +267,22 @@ class _Read(Relevance):
 class Memory:
     """What losses have decided for beliefs that many instances share, the latest few kept.
 
-    A decision for each of B beliefs takes B × K bytes; a model lives long and may be asked for any number of losses.
+    A decision for each of B beliefs takes B × K bits; a model lives long and may be asked for any number of losses.
     """
 
     KEPT = 8
 
     def __init__(self) -> None:
-        self._decided: OrderedDict[Any, tuple[NDArray[np.bool_], LabelArray]] = OrderedDict()
+        self._decided: OrderedDict[Any, tuple[NDArray[np.bool_], NDArray[np.uint64]]] = OrderedDict()
         self._readings: OrderedDict[Any, Memory] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._decided) + sum(map(len, self._readings.values()))
 
-    def of_loss(self, loss: Any, shape: tuple[int, int]) -> tuple[NDArray[np.bool_], LabelArray]:
-        """Return which of the beliefs are decided for a loss, and the decisions, to be filled in."""
-        return self._recall(self._decided, loss, lambda: (np.zeros(shape[0], np.bool_), np.empty(shape, np.int8)))
+    def of_loss(self, loss: Any, shape: tuple[int, int]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+        """Return which of the beliefs are decided for a loss, and the decisions in words, (B, W), to be filled in."""
+        return self._recall(self._decided, loss, lambda: (np.zeros(shape[0], np.bool_), np.zeros(shape, np.uint64)))
 
     def of_reading(self, reading: Any) -> Memory:
         """Return what was decided for the beliefs as a reading reads them."""

@@ -72,6 +72,28 @@ def put_rows(indptr, indices, data, scale, place, start, columns, out):
 
 
 @njit(cache=True, nogil=True)
+def put_held(index, mass, indptr, indices, data, total, columns, out):
+    """Put, for each instance, the entries of the rows that members hold one after the other: row index[m, i] of m.
+
+    An entry is multiplied by the member's mass, (M, 1) or (M, n), and divided by the row's total; a member without mass
+    for an instance that has it for others is passed over.
+    """
+    each = mass.shape[1] > 1
+    at = 0
+    for i in range(index.shape[1]):
+        for m in range(index.shape[0]):
+            weight = mass[m, i if each else 0]
+            if each and weight == 0.0:
+                continue
+            row = index[m, i]
+            scale = weight / total[row]
+            for e in range(indptr[row], indptr[row + 1]):
+                columns[at] = indices[e]
+                out[at] = data[e] * scale
+                at += 1
+
+
+@njit(cache=True, nogil=True)
 def merge_repeats(indptr, columns, data, width):
     """Add the repeated columns of each row of a CSR matrix; each keeps the place of its first occurrence."""
     out_indptr = np.zeros_like(indptr)

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows, index_patterns, pack
+from comitia._threads import over_slices
 from comitia.relevance import _kernels
 from comitia.relevance._base import Relevance
 from comitia.relevance._observed import Observed
@@ -158,16 +159,8 @@ class LabelSets(Relevance):
 
         Votes repeat: where instances have the same labelings with the same weights, one decision serves them all.
         """
-        fingerprints = np.empty((self.n_instances, 2), np.uint64)
-        total = np.array(np.broadcast_to(self.total, self.n_instances))  # writable: compiled once for all
-        weights = self.weights
-        _kernels.fingerprint_rows(weights.indptr, weights.indices, weights.data, total, fingerprints)
-        place = np.empty(self.n_instances, np.int32)
-        first = index_patterns(fingerprints, place)
-        if not _kernels.rows_are_alike(weights.indptr, weights.indices, weights.data, total, first[place]):
-            # Fingerprints of different rows can be made to agree: then nothing is saved, and nothing is wrong.
-            return self, np.arange(self.n_instances)
-        return self if len(first) == self.n_instances else self.take(first), place.astype(np.intp)
+        first, place = distinct_entries(self.weights, self.total)
+        return self if len(first) == self.n_instances else self.take(first), place
 
     def label_lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the table as lists: row u has the labels ``labels[starts[u]:starts[u + 1]]``."""
@@ -212,6 +205,28 @@ def _checked_weights(given: Any) -> csr_array:
         raise ComitiaError(f"weights must be a whole CSR matrix; got one that is damaged: {error}") from error
     merged = merge_rows(weights.indptr, weights.indices, weights.data, weights.shape[1])
     return merged if merged.nnz < weights.nnz else weights
+
+
+def distinct_entries(weights: csr_array, total: float | FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the first of the rows of a CSR matrix that have the same entries, in their order, and the same total.
+
+    And which of these each row is like.
+    """
+    n = weights.shape[0]
+    fingerprints = np.empty((n, 2), np.uint64)
+    totals = np.array(np.broadcast_to(total, n))  # writable: compiled once for all
+
+    def fingerprint(rows: slice) -> None:
+        indptr = weights.indptr[rows.start : rows.stop + 1]
+        _kernels.fingerprint_rows(indptr, weights.indices, weights.data, totals[rows], fingerprints[rows])
+
+    over_slices(fingerprint, n, at_least=8192)
+    place = np.empty(n, np.int32)
+    first = index_patterns(fingerprints, place)
+    if not _kernels.rows_are_alike(weights.indptr, weights.indices, weights.data, totals, first[place]):
+        # Fingerprints of different rows can be made to agree: then nothing is saved, and nothing is wrong.
+        return np.arange(n), np.arange(n)
+    return first, place.astype(np.intp)
 
 
 def merge_rows(indptr: IntArray, columns: NDArray[np.int32], data: FloatArray, width: int) -> csr_array:

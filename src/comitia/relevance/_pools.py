@@ -17,10 +17,14 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, distinct_rows
 from comitia._names import unknown
 from comitia.relevance._ballots import check_member_weights
-from comitia.relevance._base import Members, Relevance, Shared
-from comitia.relevance._kernels import put_rows
+from comitia.relevance._base import Held, Members, Relevance, Shared, SharedMembers
+from comitia.relevance._kernels import put_held, put_rows
 from comitia.relevance._labelsets import LabelSets, merge_rows
 from comitia.relevance._marginals import Marginals
+
+_NO_LABELSETS = (
+    "a mixture needs members that give label sets; member {} gives {}. Use an aggregation that works on marginals."
+)
 
 
 class Pool(ABC):
@@ -66,6 +70,9 @@ class Mean(Pool):
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         if weights is None and isinstance(members, Members):
             return Marginals.unchecked(p=members.mean(), observed=members.observed)
+        if isinstance(members, SharedMembers):
+            mass = check_member_weights(weights, *members.held.index.shape)
+            return Marginals.unchecked(p=members.weighted_mean(mass), observed=members.observed)
         first, weighted = _weighted(members, weights)
         total, p = np.zeros((1, 1)), np.zeros((first.n_instances, first.n_labels))
         for member, weight in weighted:
@@ -190,16 +197,15 @@ class Mixture(Pool):
     keeps_zeros: ClassVar[bool] = True
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> LabelSets:
+        if isinstance(members, Held):
+            return _looked_up(members, check_member_weights(weights, *members.index.shape))
         _, weighted = _weighted(members, weights)
         parts: list[LabelSets] = []
         masses: list[FloatArray] = []
         for member, weight in weighted:
             sets = member.spelled_out() if isinstance(member, Shared) else member
             if not isinstance(sets, LabelSets):
-                raise ComitiaError(
-                    "a mixture needs members that give label sets; member"
-                    f" {len(parts)} gives {type(sets).__name__}. Use an aggregation that works on marginals."
-                )
+                raise ComitiaError(_NO_LABELSETS.format(len(parts), type(sets).__name__))
             parts.append(sets if len(weight) == 1 else sets.where(weight[:, 0] > 0))
             masses.append(weight[:, 0])
         table, places = _common_table(parts)
@@ -225,6 +231,32 @@ class Mixture(Pool):
             observed=parts[0].observed,
             flat=all(part.flat for part in parts) and table is parts[0].table,
         )
+
+
+def _looked_up(members: Held, mass: FloatArray) -> LabelSets:
+    """Return the mixture of members that share a table: the entries of its rows are put one after the other."""
+    reached, place = np.unique(members.index, return_inverse=True)
+    sets = members.of.take(reached)
+    if not isinstance(sets, LabelSets):
+        raise ComitiaError(_NO_LABELSETS.format(0, type(sets).__name__))
+    held, index = sets.weights, place.reshape(members.index.shape)
+    starts = held.indptr.astype(np.int64)
+    put = mass > 0 if mass.shape[1] > 1 else True
+    lengths = (np.diff(starts)[index] * put).sum(axis=0)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    columns, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+    total = np.array(np.broadcast_to(sets.total, len(reached)))  # writable: compiled once for all
+    put_held(index, mass, starts, held.indices.astype(np.int32, copy=False), held.data, total, columns, data)
+    merged = merge_rows(indptr, columns, data, len(sets.table))
+    merged.eliminate_zeros()
+    weight = mass.sum(axis=0)
+    return LabelSets.unchecked(
+        table=sets.table,
+        weights=merged,
+        total=float(weight[0]) if len(weight) == 1 else weight,
+        observed=members.observed,
+        flat=sets.flat,
+    )
 
 
 def _common_table(parts: list[LabelSets]) -> tuple[np.ndarray, list[np.ndarray]]:
