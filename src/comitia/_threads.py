@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from typing import TypeVar
+from threading import Lock
+from typing import Self, TypeVar
 
 import numba
 
@@ -33,6 +34,52 @@ def over_parts(work: Callable[[Part], Found], parts: Sequence[Part], threads: in
         return [work(part) for part in parts]
     with ThreadPoolExecutor(min(threads, len(parts)), initializer=_start_no_others) as pool:
         return list(pool.map(work, parts))
+
+
+class Helpers:
+    """Threads that help several pieces of work which are done at the same time, a thread each.
+
+    As pieces come to their end, those that are left get the threads.
+
+    Parameters
+    ----------
+    threads : int
+        How many work in all, those of the pieces among them.
+    pieces : int
+        How many pieces there are.
+
+    Examples
+    --------
+    >>> found = [0, 0, 0, 0]
+    >>> with Helpers(threads=2, pieces=1) as helpers:
+    ...     helpers.over(lambda part: found.__setitem__(part, [7] * (part.stop - part.start)), 4, at_least=2)
+    >>> found
+    [7, 7, 7, 7]
+    """
+
+    def __init__(self, threads: int, pieces: int) -> None:
+        self._threads, self._unfinished, self._lock = threads, pieces, Lock()
+        self._pool = ThreadPoolExecutor(max(1, threads - 1), initializer=_start_no_others)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+
+    def over(self, work: Callable[[slice], None], n: int, *, at_least: int) -> None:
+        """Call ``work`` on slices that cover ``range(n)``, each but the last of a multiple of ``at_least`` items."""
+        share = -(-self._threads // max(1, min(self._threads, self._unfinished)))
+        size = -(-n // (at_least * share)) * at_least
+        others = [self._pool.submit(work, slice(start, min(start + size, n))) for start in range(size, n, size)]
+        work(slice(0, min(size, n)))
+        for other in others:
+            other.result()
+
+    def finish(self) -> None:
+        """Say that a piece has come to its end."""
+        with self._lock:
+            self._unfinished -= 1
 
 
 def _start_no_others() -> None:

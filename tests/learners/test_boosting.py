@@ -8,7 +8,8 @@ from scipy import sparse
 from tests.learners.boosting_twins import binned, gain_of, goes_left, log_loss_of, nodes_of_tree, scores_after
 from tests.learners.tree_twins import make_data
 
-from comitia.learners import _boost_growth, _boost_rounds
+from comitia._threads import Helpers
+from comitia.learners import _boost_bins, _boost_growth, _boost_rounds, _boosting
 from comitia.learners._boost_bins import bin_features, spread
 from comitia.learners._boost_input import check_settings
 from comitia.learners._boost_scores import LONGEST_STEP, newton_values, sigmoid, step
@@ -119,18 +120,21 @@ def test_how_features_are_stored_and_how_many_histograms_are_kept_changes_no_bit
     X, Y = make_data(300, 9, K, kind=kind)
     weight = np.random.default_rng(0).poisson(1.0, (300, 2)).astype(float)
     models = []
-    for below, kept in ((0.0, 2**26), (2.0, 2**26), (0.0, 0)):
+    for below, kept, spelled_out in ((0.0, 2**26, 0), (2.0, 2**26, 2**26), (2.0, 2**26, 0), (0.0, 0, 0)):
+        monkeypatch.setattr(_boost_bins, "SPELLED_OUT", spelled_out)
         bins = bin_features(encode(X), 300, 64, listed_below=below)
         assert bins.listed == (below > 0)
+        assert len(bins.by_row) == (0 if below > 0 and not spelled_out else 300 * 9)
         settings = _settings(X, Y)
         if kept == 0:
             monkeypatch.setattr(_boost_growth, "KEPT_CELLS", 0)
             grow = _boost_growth.grow_boosted.py_func
             monkeypatch.setattr(_boost_rounds, "grow_boosted", grow)
-        fit = _boost_rounds.boost(encode(X), bins, Y, weight[:, 0], np.ones(300), settings, 1)
+        with Helpers(threads=1, pieces=1) as helpers:
+            fit = _boost_rounds.boost(encode(X), bins, Y, weight[:, 0], np.ones(300), settings, 1, helpers)
         models.append(BoostedTrees(9, K, *fit))
-    assert_same(models[0], models[1])
-    assert_same(models[0], models[2])
+    for model in models[1:]:
+        assert_same(models[0], model)
     monkeypatch.undo()
     monkeypatch.setattr("comitia.learners._boosting.encode", lambda X: encode(X, dense_codes=0))
     (model,) = boost_trees(sparse.csr_array(X), Y, [1], sample_weight=weight[:, 0], max_rounds=8)
@@ -144,6 +148,30 @@ def _settings(X, Y):
         if name in signature(check_settings).parameters
     }
     return check_settings(X.shape[1], Y.shape[1], **{**defaults, "max_rounds": 8})
+
+
+@pytest.mark.parametrize("n_seeds", [1, 3])
+def test_threads_that_help_each_other_within_a_sequence_boost_the_same_trees(n_seeds, monkeypatch):
+    X, Y = make_data(300, 9, 30)
+    weight = np.random.default_rng(0).poisson(1.0, (300, n_seeds)).astype(float)
+    alone = boost_trees(X, Y, range(n_seeds), sample_weight=weight, max_rounds=12, n_jobs=1)
+    parts = set()
+
+    class Noted(Helpers):
+        def over(self, work, n, *, at_least):
+            def noted(part):
+                parts.add((part.start, n))
+                work(part)
+
+            super().over(noted, n, at_least=at_least)
+
+    monkeypatch.setattr(_boosting, "Helpers", Noted)
+    monkeypatch.setattr(_boost_rounds, "_CELLS_OF_A_PART", 1024)
+    together = boost_trees(X, Y, range(n_seeds), sample_weight=weight, max_rounds=12, n_jobs=8)
+    assert {(8, 30), (16, 30)} < parts, "labels are shared out"
+    assert any(start and n > 30 for start, n in parts), "and so are instances"
+    for one, other in zip(alone, together, strict=True):
+        assert_same(one, other)
 
 
 def test_any_number_of_jobs_and_any_company_boost_the_same_trees():
@@ -210,7 +238,8 @@ def test_values_are_spread_over_bins_evenly_and_heavy_ones_are_alone():
 def test_newtons_values_without_curvature_are_bounded():
     gradient = np.array([[-1.0, 1.0]], np.float32)
     rows, leaves = np.zeros(1, np.uint32), np.zeros(1, np.int32)
-    values = newton_values(rows, leaves, 1, np.full(1, 1e6), gradient, 0.0, 0.1)
+    values = np.empty((1, 2), np.float32)
+    newton_values(rows, leaves, np.full(1, 1e6), gradient, 0.0, 0.1, 0, 2, values)
     assert np.abs(values).max() <= 0.1 * LONGEST_STEP + 1e-6
 
 

@@ -20,6 +20,9 @@ MAX_BINS = 255
 LISTED_BELOW = 0.25
 """Bins are listed if a smaller share of the cells than this differs from the most frequent bin of their feature."""
 
+SPELLED_OUT = 2**26
+"""Up to so many cells are also kept one by one where bins are listed: they are looked up for every tree."""
+
 
 class Bins(NamedTuple):
     """The bin of every cell; a missing value is in the bin after those of its feature's values."""
@@ -28,7 +31,10 @@ class Bins(NamedTuple):
     listed: bool
     by_feature: NDArray[np.uint8]
     by_row: NDArray[np.uint8]
-    """Bins of all cells, feature after feature and instance after instance; empty if they are listed."""
+    """Bins of all cells, feature after feature and instance after instance.
+
+    Where bins are listed the first is empty, and the second if there are more than `SPELLED_OUT` cells.
+    """
     row_starts: NDArray[np.int64]
     row_features: NDArray[np.int32]
     row_bins: NDArray[np.uint8]
@@ -77,6 +83,9 @@ def bin_features(features: FeatureCodes, n: int, max_bins: int, *, listed_below:
     if listed:
         code_starts = np.concatenate([[0], np.cumsum([len(table) for table in bin_of], dtype=np.int64)])
         entries = _list(features, n, np.concatenate(bin_of), code_starts, implicit)
+        if n * d <= SPELLED_OUT:
+            by_row = np.tile(implicit.astype(np.uint8), n)
+            by_row[np.repeat(np.arange(n) * d, np.diff(entries[0])) + entries[1]] = entries[2]
     else:
         by_feature = np.empty(n * d, np.uint8)
 
@@ -160,8 +169,8 @@ def _list(features, n, bin_of, code_starts, implicit):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def bin_at(bins, row, f):  # type: ignore[no-untyped-def]
-    """Return the bin of one cell; where bins are listed, O(log entries of the row)."""
-    if not bins.listed:
+    """Return the bin of one cell; where bins are listed alone, O(log entries of the row)."""
+    if len(bins.by_row):
         return np.int32(bins.by_row[row * len(bins.n_bins) + f])
     t, above = bins.row_starts[row], bins.row_starts[row + 1]
     end = above

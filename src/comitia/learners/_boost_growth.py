@@ -219,11 +219,14 @@ def _add_block(sums, at, channels, row, block):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, error_model="numpy")
 def _complete(histogram, first, n_bins, implicit, totals):  # type: ignore[no-untyped-def]
     """Give the bin that is not listed what the others of the feature leave of the node's totals."""
+    rest = histogram[first + implicit]
     for c in range(len(totals)):
-        rest = totals[c]
-        for b in range(n_bins):
-            rest -= histogram[first + b, c]
-        histogram[first + implicit, c] += rest
+        rest[c] += totals[c]
+    for b in range(n_bins):
+        if b != implicit and histogram[first + b, -1] > 0:
+            others = histogram[first + b]
+            for c in range(len(totals)):
+                rest[c] -= others[c]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -268,8 +271,10 @@ def _search(bins, chosen, wanted, histogram, nodes, node, limits, prefix):  # ty
                 previous, pending = b, -1.0
                 moved += of_feature[b, last]
                 rest = weight - moved
+                if rest < limits.min_leaf_weight or rest == 0.0:  # and so is what any further bin leaves
+                    break
                 own, other = _squares(of_feature[b], totals, prefix)
-                if moved >= limits.min_leaf_weight and rest >= limits.min_leaf_weight and rest > 0.0:
+                if moved >= limits.min_leaf_weight:
                     pending = own / (moved + limits.l2) + other / (rest + limits.l2)
             # All that is present on the left, all that is missing on the right.
             if pending > best:

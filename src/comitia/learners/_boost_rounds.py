@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from comitia._threads import Helpers
 from comitia.learners._boost_bins import Bins, cut_codes
 from comitia.learners._boost_growth import BLOCK, TreeLimits, find_leaves, grow_boosted
 from comitia.learners._boost_input import Settings
@@ -19,6 +21,12 @@ BALANCE = 0.25
 
 Zero takes them as they are, a half turns the gain into Newton's for a curvature that does not vary.
 """
+
+LABELS_AT_ONCE = 8
+"""Labels are given to threads so many at a time."""
+
+_CELLS_OF_A_PART = 1 << 17
+"""Scores that are worth a thread: it takes a tenth of a millisecond to renew them."""
 
 
 class Round(NamedTuple):
@@ -40,9 +48,10 @@ def boost(
     judged: NDArray[np.float64],
     settings: Settings,
     seed: int,
+    helpers: Helpers,
 ) -> tuple[NDArray[Any], ...]:
     """Boost one sequence; return the arrays of :class:`comitia.learners._boosting.BoostedTrees` after its sizes."""
-    sequence = _Sequence(bins, Y, weight, judged, settings, np.random.default_rng(seed))
+    sequence = _Sequence(bins, Y, weight, judged, settings, np.random.default_rng(seed), helpers)
     rounds: list[Round] = []
     losses = [sequence.unseen_loss()]
     least, without = losses[0], 0
@@ -55,6 +64,7 @@ def boost(
         losses.append(sequence.unseen_loss())
         if not sequence.has_unseen or losses[-1] < least:
             least, without = losses[-1], 0
+    helpers.finish()
     return (
         sequence.base,
         *_joined(codes, bins, rounds, Y.shape[1]),
@@ -64,7 +74,10 @@ def boost(
 
 @dataclass
 class _Sequence:
-    """The scores of all instances, and what the next tree needs to know of them."""
+    """The scores of all instances, and what the next tree needs to know of them.
+
+    Helpers are given parts of the instances, or of the labels where sums are over instances: no sum depends on them.
+    """
 
     bins: Bins
     Y: NDArray[np.int8]
@@ -72,6 +85,7 @@ class _Sequence:
     judged: NDArray[np.float64]
     settings: Settings
     rng: np.random.Generator
+    helpers: Helpers
     base: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,9 +103,9 @@ class _Sequence:
         self.scores = np.tile(self.base.astype(np.float32), (n, 1))
         self.gradient = np.zeros((n, K), np.float32)
         self.leaves = np.zeros(n, np.int32)
-        step(self.all, self.leaves, np.zeros((1, K), np.float32), self.Y, self.scores, self.gradient)
+        self._step(np.zeros((1, K), np.float32))
         outputs = self.settings.n_outputs
-        self.sketch = np.empty((n, outputs), np.float32) if outputs < K else self.gradient
+        self.sketch = np.empty((n, -(-outputs // BLOCK) * BLOCK), np.float32) if outputs < K else self.gradient
         self.channels = np.zeros((n, -(-(outputs + 1) // BLOCK) * BLOCK), np.int32)
         counts = bool((self.weight == np.rint(self.weight)).all()) and total < HIGHEST_SUM
         self.unit = 1.0 if counts else (HIGHEST_SUM - len(self.seen)) / total
@@ -105,7 +119,12 @@ class _Sequence:
         """Return the mean log loss over labels and unseen instances."""
         if not self.has_unseen:
             return 0.0
-        log_loss(self.unseen, self.judged, self.uniform, self.gradient, self.products, self.sums)
+
+        def add_up(labels: slice) -> None:
+            its = labels.start, labels.stop
+            log_loss(self.unseen, self.judged, self.uniform, self.gradient, *its, self.products, self.sums)
+
+        self._over_labels(add_up)
         return float(self.sums.mean() / self.judged[self.unseen].sum())
 
     def grow(self) -> Round | None:
@@ -126,29 +145,52 @@ class _Sequence:
         feature, cut, missing_left, right, gain = grow_boosted(self.bins, self.channels, rows.copy(), chosen, limits)
         if len(feature) == 1:
             return None
-        find_leaves(self.bins, self.all, feature, cut, missing_left, right, self.leaves)
-        values = newton_values(
-            self.seen,
-            self.leaves,
-            len(feature) // 2 + 1,
-            self.weight,
-            self.gradient,
-            settings.l2,
-            settings.learning_rate,
-        )
-        step(self.all, self.leaves, values, self.Y, self.scores, self.gradient)
+
+        def find(part: slice) -> None:
+            find_leaves(self.bins, self.all[part], feature, cut, missing_left, right, self.leaves)
+
+        self._over_rows(find, len(self.all))
+        values = np.empty((len(feature) // 2 + 1, self.Y.shape[1]), np.float32)
+
+        def aim(labels: slice) -> None:
+            its = labels.start, labels.stop
+            shrunk = settings.l2, settings.learning_rate
+            newton_values(self.seen, self.leaves, self.weight, self.gradient, *shrunk, *its, values)
+
+        self._over_labels(aim)
+        self._step(values)
         return Round(feature, cut, missing_left, right, gain * (self.unit / gradient_unit**2), values)
 
     def _sketch(self, rows: NDArray[np.uint32]) -> float:
         """Write the channels of the rows; return what one of the gradients' units is."""
         K, outputs = self.Y.shape[1], self.settings.n_outputs
-        curvature(rows, self.weight, self.gradient, self.sums)
+
+        def add_up(labels: slice) -> None:
+            curvature(rows, self.weight, self.gradient, labels.start, labels.stop, self.sums)
+
+        self._over_labels(add_up)
         scale = np.maximum(self.sums / self.sums.max(), 1e-6) ** -BALANCE
         if outputs < K:
             signs = self.rng.choice(np.array([-1.0, 1.0]), (K, outputs)) / np.sqrt(outputs)
-            project(rows, self.gradient, (signs * scale[:, np.newaxis]).astype(np.float32), self.sketch)
+            # Columns of zeros fill up the last block: eight outputs are added at once.
+            projection = np.zeros((K, self.sketch.shape[1]), np.float32)
+            projection[:, :outputs] = signs * scale[:, np.newaxis]
+            self._over_rows(lambda part: project(rows[part], self.gradient, projection, self.sketch), len(rows))
             scale = np.ones(outputs)
         return float(quantise(rows, self.sketch, scale, self.weight, self.unit, self.channels))
+
+    def _step(self, values: NDArray[np.float32]) -> None:
+        def renew(part: slice) -> None:
+            step(self.all[part], self.leaves, values, self.Y, self.scores, self.gradient)
+
+        self._over_rows(renew, len(self.all))
+
+    def _over_rows(self, work: Callable[[slice], None], n: int) -> None:
+        self.helpers.over(work, n, at_least=max(1, _CELLS_OF_A_PART // self.Y.shape[1]))
+
+    def _over_labels(self, work: Callable[[slice], None]) -> None:
+        n, K = self.Y.shape
+        self.helpers.over(work, K, at_least=LABELS_AT_ONCE if n * K >= _CELLS_OF_A_PART else K)
 
 
 def _joined(codes: FeatureCodes, bins: Bins, rounds: list[Round], K: int) -> tuple[NDArray[Any], ...]:

@@ -47,31 +47,33 @@ def step(rows, leaves, values, Y, scores, gradient):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def log_loss(rows, weight, uniform, gradient, product, losses):  # type: ignore[no-untyped-def]
-    """Fill ``losses`` with −Σ w log P(y) of each label over the rows, where P(y) = 1 − |gradient|."""
+def log_loss(rows, weight, uniform, gradient, first_label, end, product, losses):  # type: ignore[no-untyped-def]
+    """Fill ``losses`` with −Σ w log P(y) of each label, up to ``end``, over the rows, where P(y) = 1 − |gradient|."""
+    losses, product = losses[first_label:end], product[first_label:end]
     losses[:] = 0.0
-    n_labels = len(losses)
     if not uniform:
         for row in rows:
-            for k in range(n_labels):
-                losses[k] -= weight[row] * np.log(max(1.0 - abs(np.float64(gradient[row, k])), 1e-12))
+            g = gradient[row, first_label:end]
+            for k in range(len(losses)):
+                losses[k] -= weight[row] * np.log(max(1.0 - abs(np.float64(g[k])), 1e-12))
         return
     for first in range(0, len(rows), BLOCK_OF_ROWS):
         product[:] = 1.0
         for row in rows[first : first + BLOCK_OF_ROWS]:
-            g = gradient[row]
-            for k in range(n_labels):
+            g = gradient[row, first_label:end]
+            for k in range(len(product)):
                 product[k] *= max(1.0 - abs(np.float64(g[k])), 1e-12)
-        for k in range(n_labels):
+        for k in range(len(losses)):
             losses[k] -= np.log(product[k])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def curvature(rows, weight, gradient, sums):  # type: ignore[no-untyped-def]
-    """Fill ``sums`` with Σ w p (1 − p) of each label; p (1 − p) = |g| (1 − |g|)."""
+def curvature(rows, weight, gradient, first_label, end, sums):  # type: ignore[no-untyped-def]
+    """Fill ``sums`` with Σ w p (1 − p) of each label up to ``end``; p (1 − p) = |g| (1 − |g|)."""
+    sums = sums[first_label:end]
     sums[:] = 0.0
     for row in rows:
-        w, g = weight[row], gradient[row]
+        w, g = weight[row], gradient[row, first_label:end]
         for k in range(len(sums)):
             a = abs(np.float64(g[k]))
             sums[k] += w * a * (1.0 - a)
@@ -114,25 +116,23 @@ def quantise(rows, sketch, scale, weight, weight_unit, channels):  # type: ignor
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def newton_values(rows, leaves, n_leaves, weight, gradient, l2, learning_rate):  # type: ignore[no-untyped-def]
-    """Return −η Σ w g / (Σ w p (1 − p) + λ) of every leaf and label, (n_leaves, K)."""
-    n_labels = gradient.shape[1]
-    G, H = np.zeros((n_leaves, n_labels)), np.zeros((n_leaves, n_labels))
+def newton_values(rows, leaves, weight, gradient, l2, learning_rate, first_label, end, values):  # type: ignore[no-untyped-def]
+    """Fill in −η Σ w g / (Σ w p (1 − p) + λ) of every leaf and each label up to ``end``, (n_leaves, K)."""
+    n_leaves = len(values)
+    G, H = np.zeros((n_leaves, end - first_label)), np.zeros((n_leaves, end - first_label))
     for row in rows:
-        w, g = weight[row], gradient[row]
+        w, g = weight[row], gradient[row, first_label:end]
         G_leaf, H_leaf = G[leaves[row]], H[leaves[row]]
-        for k in range(n_labels):
+        for k in range(len(g)):
             v = np.float64(g[k])
             a = abs(v)
             G_leaf[k] += w * v
             H_leaf[k] += w * a * (1.0 - a)
-    values = np.empty((n_leaves, n_labels), np.float32)
     for leaf in range(n_leaves):
-        for k in range(n_labels):
+        for k in range(G.shape[1]):
             h = H[leaf, k] + l2
             newton = -G[leaf, k] / h if h > 0 else 0.0
-            values[leaf, k] = learning_rate * min(max(newton, -LONGEST_STEP), LONGEST_STEP)
-    return values
+            values[leaf, first_label + k] = learning_rate * min(max(newton, -LONGEST_STEP), LONGEST_STEP)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -15,7 +15,7 @@ from comitia._arrays import check_count, check_form
 from comitia._clusters import on_cluster
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
-from comitia._threads import over_slices
+from comitia._threads import Helpers, over_slices
 from comitia.learners._boost_bins import bin_features
 from comitia.learners._boost_input import check_settings
 from comitia.learners._boost_rounds import boost
@@ -269,17 +269,20 @@ def boost_trees(
 
     fits = on_cluster(_boost_there, shared, range(len(seeds)), n_jobs)
     if fits is None:
-        jobs = (
-            delayed(boost)(codes, bins, dense, weight, judged, settings, seed)
-            for seed, weight in zip(seeds, weights, strict=True)
-        )
-        fits = Parallel(n_jobs=local_threads(n_jobs), require="sharedmem", verbose=verbose)(jobs)
+        threads = local_threads(n_jobs)
+        with Helpers(threads, len(seeds)) as helpers:
+            jobs = (
+                delayed(boost)(codes, bins, dense, weight, judged, settings, seed, helpers)
+                for seed, weight in zip(seeds, weights, strict=True)
+            )
+            fits = Parallel(n_jobs=min(threads, len(seeds)), require="sharedmem", verbose=verbose)(jobs)
     return [BoostedTrees(d, labels.n_labels, *fit) for fit in fits]
 
 
 def _boost_there(shared: tuple[Any, ...], at: int) -> Any:
     codes, bins, dense, weights, judged, settings, seeds = shared
-    return boost(codes, bins, dense, weights[at], judged, settings, seeds[at])
+    with Helpers(threads=1, pieces=1) as helpers:
+        return boost(codes, bins, dense, weights[at], judged, settings, seeds[at], helpers)
 
 
 def common_rounds(models: Sequence[BoostedTrees]) -> int:
