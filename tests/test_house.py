@@ -85,6 +85,14 @@ def test_every_public_object_has_an_example(name, thing):
     assert ">>>" in (inspect.getdoc(thing) or ""), name
 
 
+@pytest.mark.parametrize(("name", "thing"), list(doors()), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_parameter_of_what_is_public_is_named_in_its_docstring(name, thing):
+    if inspect.isfunction(thing) or (inspect.isclass(thing) and not issubclass(thing, Exception)):
+        told = inspect.getdoc(thing).partition(">>>")[0]
+        unsaid = [one for one in inspect.signature(thing).parameters if not re.search(rf"\b{one}\b", told)]
+        assert set(unsaid) <= {"args", "kwargs"}, name
+
+
 def test_examples_can_be_pasted_and_import_what_they_use_from_public_doors():
     parser = doctest.DocTestParser()
     for name, thing in [*doors(), *methods()]:

@@ -44,6 +44,12 @@ Floats = NDArray[np.float64]
 class TestResult:
     """The statistic of a test and the chance of one as extreme when nothing differs.
 
+    Parameters
+    ----------
+    statistic : float
+    p_value : float
+        The chance.
+
     Examples
     --------
     >>> from comitia.statistics import wilcoxon
@@ -116,6 +122,13 @@ def ranks(table: ArrayLike, *, higher_is_better: bool = False) -> Floats:
 def average_ranks(table: ArrayLike, *, higher_is_better: bool = False) -> Floats:
     """Average the ranks of each method over the datasets.
 
+    Parameters
+    ----------
+    table : array-like of shape (datasets, methods)
+        One value for each dataset and method.
+    higher_is_better : bool
+        False for losses, True for measures such as F1.
+
     Examples
     --------
     >>> from comitia.statistics import average_ranks
@@ -156,6 +169,13 @@ def critical_distance(methods: int, datasets: int, alpha: float = 0.05) -> float
 
     CD = q_α √(k (k + 1) / (6 N)), where q_α is the upper quantile of the studentised range of k methods with
     infinite degrees of freedom, divided by √2.
+
+    Parameters
+    ----------
+    methods, datasets : int
+        How many there are of each.
+    alpha : float
+        Level of the test, in (0, 1).
 
     Examples
     --------
@@ -204,6 +224,12 @@ def cliques(average_ranks: ArrayLike, distance: float) -> list[list[int]]:
     """Find the largest groups of methods no two of which differ by more than a critical distance.
 
     Groups of one are left out, as in the bars of a critical-difference diagram.
+
+    Parameters
+    ----------
+    average_ranks : array-like of shape (methods,)
+    distance : float
+        The :func:`critical_distance`.
 
     Returns
     -------
@@ -296,6 +322,10 @@ def wilcoxon(differences: ArrayLike) -> TestResult:
 
 def holm(p_values: ArrayLike) -> Floats:
     """Adjust the p-values of several comparisons so that any false finding at all stays below the level.
+
+    Parameters
+    ----------
+    p_values : array-like of shape (comparisons,)
 
     Examples
     --------

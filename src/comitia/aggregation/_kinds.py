@@ -21,6 +21,13 @@ class Aggregation(ABC):
 
     One's own subclass says it in :meth:`decision`, and then works wherever a name does.
 
+    Parameters
+    ----------
+    title : str
+        How it is printed.
+    calibrated : bool
+        Whether its name asks for calibrated beliefs: it is refused where there is no calibration.
+
     Examples
     --------
     Every member decides for subset 0/1 loss, and their votes for the user's loss:
@@ -38,7 +45,6 @@ class Aggregation(ABC):
 
     title: str = field(default="", kw_only=True, compare=False)
     calibrated: bool = field(default=False, kw_only=True, repr=False)
-    """Whether its name asks for calibrated beliefs: it is refused where there is no calibration."""
 
     @abstractmethod
     def decision(self, loss: Loss, pool: Pool, reading: Reading) -> Decision:
@@ -62,6 +68,8 @@ class CombineThenPredict(Aggregation):
         Minimised in place of the user's loss: with Hamming loss this is graded majority voting.
     reading : Reading, optional
         Used in place of the user's reading.
+    title, calibrated
+        As for :class:`Aggregation`.
 
     Examples
     --------
@@ -97,6 +105,8 @@ class PredictThenCombine(Aggregation):
         Minimised by the members in place of the user's loss: with Hamming loss this is binary majority voting.
     reading : Reading, optional
         Used in place of the user's reading.
+    title, calibrated
+        As for :class:`Aggregation`.
 
     Examples
     --------

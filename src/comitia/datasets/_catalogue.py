@@ -28,6 +28,17 @@ class CatalogueEntry:
 
     Where no checksum of the file that names the labels is known, ``labels`` names them and the file is not fetched.
 
+    Parameters
+    ----------
+    name : str
+        What `fetch_dataset` knows it by.
+    n_instances, n_features, n_labels : int
+        Its size, which is checked when it is read.
+    arff, xml : tuple of sources
+        Where its files are fetched from, with their checksums.
+    labels : tuple of str
+        Names of the labels, where no file of the catalogue tells them.
+
     Examples
     --------
     >>> from comitia.datasets import list_datasets

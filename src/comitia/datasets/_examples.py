@@ -44,6 +44,14 @@ def load_seven_segment() -> Dataset:
 class JointSample(NamedTuple):
     """A dataset and the distribution from which its labels were drawn.
 
+    Parameters
+    ----------
+    dataset : Dataset
+    labelings : array of 0/1, shape (2^K, K)
+        All labelings, one a row.
+    probabilities : array of float, shape (n, 2^K)
+        Of each labeling given each instance; rows sum to one.
+
     Examples
     --------
     >>> from comitia.datasets import make_joint
@@ -54,9 +62,7 @@ class JointSample(NamedTuple):
 
     dataset: Dataset
     labelings: npt.NDArray[np.int8]
-    """All 2^K labelings, one a row."""
     probabilities: Floats
-    """The conditional probability of each labeling (column) given each instance (row); rows sum to one."""
 
 
 def make_joint(

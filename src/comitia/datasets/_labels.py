@@ -24,6 +24,14 @@ from comitia.datasets._extras import require
 def label_notes(Y: LabelArray, names: Sequence[str], few: int = 10) -> tuple[str, ...]:
     """Return sentences about labels that can hardly be learnt: never or always relevant, or for few instances.
 
+    Parameters
+    ----------
+    Y : array of 0/1, shape (n, K)
+    names : sequence of K str
+        Of the labels.
+    few : int
+        With fewer relevant instances than this a label is noted.
+
     Examples
     --------
     >>> import numpy as np

@@ -83,6 +83,12 @@ def load_meka(arff: str | Path, *, max_bytes: int = MAX_BYTES) -> Dataset:
     ``-C 6`` in the relation name says that the first six are, ``-C -6`` that the last six are.  What else holds is
     written at `load_mulan`.
 
+    Parameters
+    ----------
+    arff : str or path
+    max_bytes : int
+        As for `load_mulan`.
+
     Examples
     --------
     >>> from pathlib import Path

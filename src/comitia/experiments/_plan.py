@@ -130,6 +130,13 @@ class DataSource:
 class Cell:
     """The smallest piece of work: one ensemble fitted on the training part of one fold and scored on its test part.
 
+    Parameters
+    ----------
+    dataset, ensemble : str
+        By the names that the plan gives them.
+    repeat, fold : int
+        From 0.
+
     Examples
     --------
     >>> from comitia.experiments import read_plan

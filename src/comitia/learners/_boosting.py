@@ -305,6 +305,13 @@ def predict_boosted(
 
     Costs O(n (depth + K)) a tree.  A sparse X is made dense a slice at a time.
 
+    Parameters
+    ----------
+    models : sequence of BoostedTrees
+    X : array or sparse matrix, shape (n, d)
+    n_rounds : int, optional
+        How many trees of each sequence are asked; all by default.
+
     Examples
     --------
     >>> from comitia.learners import boost_trees, predict_boosted

@@ -275,6 +275,15 @@ def rank_partially(belief: Relevance, cost: float, penalty: Penalty = "linear") 
     the middle are left out, and taking labels greedily from both ends is exact (Nguyen and Hüllermeier 2021):
     O(K log K).  Label sets are read by their marginals.
 
+    Parameters
+    ----------
+    belief : Relevance
+        What is believed of each instance.
+    cost : float
+        The price of a label that is left out, in pairs.
+    penalty : {"linear", "concave"}
+        How the price grows with the number of labels that are left out.
+
     Examples
     --------
     >>> from comitia.losses import rank_partially

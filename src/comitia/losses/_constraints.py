@@ -116,6 +116,13 @@ class Constraints:
 class Within(Loss):
     """A loss whose minimiser keeps limits: value and risk are the loss's own.
 
+    Parameters
+    ----------
+    loss : Loss
+        What is minimised.
+    constraints : Constraints
+        What an answer must satisfy; labels by position.
+
     Examples
     --------
     >>> from comitia.losses import Hamming

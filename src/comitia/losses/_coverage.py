@@ -22,6 +22,15 @@ _HALVINGS = 40
 class RiskCoverage(NamedTuple):
     """What is gained by leaving labels open: arrays of one length, from deciding everything to deciding little.
 
+    Parameters
+    ----------
+    cost : array of float
+        The price of deciding nothing, for each rate.
+    coverage : array of float
+        The share of labels that is decided.
+    loss : array of float
+        The mean loss of what is decided.
+
     Examples
     --------
     >>> from comitia.losses import risk_coverage
@@ -47,6 +56,17 @@ def risk_coverage(
 
     For each rate the price that leaves no larger share open is found on the beliefs.  ``coverage`` is the share that
     is decided.  ``loss`` is the mean of ℓ(y_D, h_D); Hamming loss is taken over the decided labels.
+
+    Parameters
+    ----------
+    belief : Relevance
+        What is believed of n instances.
+    truth : array-like of 0/1, shape (n, K)
+        Their labels.
+    loss, penalty
+        As for :class:`Abstaining`.
+    rates : array-like of float
+        Shares of labels that may be left open, in [0, 1].
 
     Examples
     --------

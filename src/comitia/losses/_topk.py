@@ -155,6 +155,13 @@ def propensities(truth: ArrayLike, a: float = 0.55, b: float = 1.5) -> tuple[flo
     π_j = 1 / (1 + C (N_j + b)^−a), C = (ln n − 1) (b + 1)^a, N_j of n instances having label j (Jain, Prabhu and Varma
     2016); a and b depend on the domain.
 
+    Parameters
+    ----------
+    truth : array-like of 0/1, shape (n, K)
+        The labels of at least three instances.
+    a, b : float
+        How propensities grow with the frequency of a label.
+
     Examples
     --------
     >>> from comitia.losses import propensities

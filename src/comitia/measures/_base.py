@@ -191,6 +191,13 @@ def confusion(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return each label's true positives, false positives, false negatives and true negatives, of shape (K,).
 
+    Parameters
+    ----------
+    truth, labeling : array-like or sparse matrix of 0/1, shape (n, K)
+        The true labels and the predicted ones.
+    weight : array-like of float, shape (n,), optional
+        How much each instance counts; equal by default.
+
     Examples
     --------
     >>> from comitia.measures import confusion

@@ -32,6 +32,12 @@ _titles.LOSSES.update({name: (measure.title, True, True) for name, measure in ME
 def get_measure(measure: MeasureLike, **parameters: Any) -> Measure:
     """Return a measure by its name, a user's function of (tp, fp, fn, tn) as a measure, or the measure itself.
 
+    Parameters
+    ----------
+    measure : str, Measure or callable
+    **parameters
+        Of the measure that a name or a function stands for, such as ``beta``.
+
     Examples
     --------
     >>> from comitia.measures import get_measure

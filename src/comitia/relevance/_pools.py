@@ -30,8 +30,8 @@ _NO_LABELSETS = (
 class Pool(ABC):
     """Makes one relevance of many: ``pool(members, weights=None)``.
 
-    Members are consumed one at a time; a pool that must see them all at once says so.  Weights are of members, (M,),
-    or of members for each instance, (M, n).
+    ``members`` are consumed one at a time; a pool that must see them all at once says so.  ``weights`` are of members,
+    (M,), or of members for each instance, (M, n).
 
     Examples
     --------

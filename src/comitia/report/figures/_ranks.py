@@ -144,6 +144,11 @@ def _with_twins(block: Block) -> list[str]:
 def rank_heat_map(blocks: Sequence[Block]) -> Figure:
     """Draw the average rank of each aggregation under each loss, a panel for each ensemble; dark is better.
 
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The ``blocks`` of `comitia.Results`.
+
     Examples
     --------
     >>> import pandas as pd

@@ -21,6 +21,11 @@ def regret(blocks: Iterable[Block]) -> Figure:
     A small circle is a dataset, a large marker the mean over them.  Where there is one dataset, a small circle is
     one of its folds, against the aggregation that is best on average; it can then lie left of zero.
 
+    Parameters
+    ----------
+    blocks : iterable of Block
+        The ``blocks`` of `comitia.Results`.
+
     Returns
     -------
     Figure

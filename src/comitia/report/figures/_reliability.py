@@ -100,6 +100,11 @@ def reliability_diagram(
     ``oob_score=True``, ``reliability_diagram(Y, ensemble.oob_proba_, ensemble.label_names_)`` shows beliefs about
     instances that members have not seen, as they are calibrated.
 
+    Parameters
+    ----------
+    truth, probabilities, names, worst, bins
+        As for :func:`reliability`.
+
     Returns
     -------
     Figure

@@ -36,6 +36,11 @@ def seven_segments(digits: SevenSegments) -> Figure:
 
     Segments that are lit rightly are black, wrongly lit ones hatched and red, missed ones outlined with dashes.
 
+    Parameters
+    ----------
+    digits : SevenSegments
+        The handwriting and the displays, such as `comitia.Results.digits`.
+
     Examples
     --------
     >>> import numpy as np
