@@ -316,7 +316,21 @@ def test_standard_input_and_output_are_files_too(trained, here):
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.decode().splitlines()[0] == "calm,jazz"
     assert len(ended.stdout.decode().splitlines()) == N + 1
+    assert f"labels of {N} instances: standard output" in ended.stderr.decode()
     assert "the labels are known there: hamming loss 0." in ended.stderr.decode()
+
+
+def test_who_has_read_enough_ends_the_command_without_a_word(trained, here):
+    many = pd.concat([trained] * 1000)
+    content = many.drop(columns=["calm", "jazz"]).to_csv(index=False).encode()
+    command = [sys.executable, "-m", "comitia", "predict", "m.skops", "-", "-o", "-", "--keep", "all"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdin.write(content)
+        running.stdin.close()
+        assert running.stdout.readline() == b"id,tempo,genre,calm,jazz\n"
+        running.stdout.close()
+        said = running.stderr.read().decode()
+    assert (said, running.returncode) == ("", 1)
 
 
 def test_lines_of_json_may_lack_keys_and_columns_that_were_left_out_are_not_asked_for(here):

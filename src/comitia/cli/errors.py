@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import re
+import select
 import shlex
+import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -38,6 +40,8 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
             if is_interrupt(error):
                 messages.print(f"\n{escape(last_words())}", highlight=False, soft_wrap=True)
                 raise typer.Exit(1) from None
+            if isinstance(error, BrokenPipeError) and _nobody_reads():
+                raise  # which ends the command without a word
             if os.environ.get("COMITIA_DEBUG") or type(error).__module__.startswith(("click", "typer")):
                 raise
             if _is_of_the_user(error):
@@ -92,6 +96,15 @@ def _as_option(found: re.Match[str]) -> str:
     from comitia._compare.data import options_of
 
     return shlex.join(options_of({found[1]: ast.literal_eval(found[2])}))
+
+
+def _nobody_reads() -> bool:
+    """Whether the program that standard output went to has ended, as ``head`` does when it has enough."""
+    if not hasattr(select, "poll"):
+        return False
+    output = select.poll()
+    output.register(sys.stdout, 0)
+    return any(event & select.POLLERR for _, event in output.poll(0))
 
 
 def _is_of_the_user(error: BaseException) -> bool:

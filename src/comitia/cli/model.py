@@ -136,7 +136,8 @@ def train(
     target = model.ensemble.loss
     typer.echo(
         f"{wished['kind']} of {len(model.ensemble.members_)} members for {target}"
-        f"{f', decided by {chosen}' if chosen else ''}; {dataset.n_labels} labels, {dataset.n_features} features"
+        f"{f', decided by {chosen}' if chosen else ''}; {counted(dataset.n_labels, 'label')}, "
+        f"{counted(len(model.needed), 'feature')}"
     )
     for line in _worth(target, judged):
         typer.echo(line)
@@ -283,7 +284,8 @@ def predict(
         print_json({**_described(opened), **facts})
         return
     what, aside = "probabilities" if proba else "labels", output == STDIN
-    typer.echo(f"{what} of {counted(len(found), 'instance')}: {printable(output)}", err=aside)
+    where = "standard output" if aside else printable(output)
+    typer.echo(f"{what} of {counted(len(found), 'instance')}: {where}", err=aside)
     if scored is not None:
         shown = measure(opened.ensemble.loss)
         good, _ = how_good(shown, [shown.shown(scored)])
