@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from comitia._errors import ComitiaError
+from comitia._names import enumerated
 from comitia.columns._kinds import Place, Writing, numbers_of
 
 
@@ -34,10 +35,10 @@ def model_inputs(
     """
     lacking = [name for name in needed if name not in data.feature_names]
     if lacking and (complete or len(lacking) == len(needed)):
+        source = getattr(data.X, "attrs", {}).get("source", data.name)
         raise ComitiaError(
-            f"{data.name} lacks {len(lacking)} of the {len(needed)} columns that the model needs: "
-            f"{', '.join(lacking[:12])}{' ...' if len(lacking) > 12 else ''}. It has: "
-            f"{', '.join(data.feature_names[:12])}{' ...' if len(data.feature_names) > 12 else ''}."
+            f"{source} lacks {len(lacking)} of the {len(needed)} columns that the model needs: "
+            f"{enumerated(lacking, most=12)}. It has: {enumerated(data.feature_names, most=12)}."
         )
     if not as_frame and not lacking and not hasattr(data.X, "columns"):
         positions = {name: j for j, name in enumerate(data.feature_names)}

@@ -23,7 +23,20 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     names = list(known)
     close = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
     guess = f": did you mean {close[0]!r}?" if close else "."
-    return f"unknown {kind} {name!r}{guess} There are: {', '.join(names)}."
+    return f"unknown {kind} {name!r}{guess} There are: {enumerated(names, most=40)}."
+
+
+def enumerated(names: Iterable[str], most: int | None = None) -> str:
+    """Write names with commas between them, one that holds a comma in quotes, as lists of names are also read.
+
+    Examples
+    --------
+    >>> enumerated(["calm", "loud, fast", "sad"], most=2)
+    'calm, "loud, fast", ... (3 in all)'
+    """
+    listed = [f'"{name}"' if "," in name else name for name in names]
+    more = [] if most is None or len(listed) <= most else [f"... ({len(listed)} in all)"]
+    return ", ".join([*listed[:most], *more])
 
 
 def as_known(name: str, known: Collection[str], titles: Mapping[str, str] | None = None) -> str:

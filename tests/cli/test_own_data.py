@@ -205,6 +205,12 @@ def test_labels_whose_names_hold_commas_are_named_in_quotes(here):
     (here / "songs.csv").write_text(csv_of(frame))
     assert comitia("train", "songs.csv", "-l", '"loud, fast"', "-l", "calm", *FEW, "-o", "m.skops").code == 0
     assert Model.open(here / "m.skops").labels == ("loud, fast", "calm")
+    said = comitia("train", "songs.csv", *FEW, "-o", "n.skops").said
+    assert "labels: --labels calm; or which one" in said
+    assert 'It has: tempo, "loud, fast", calm.' in said
+    wrong = comitia("train", "songs.csv", "-l", "loud", *FEW, "-o", "n.skops")
+    assert "unknown column 'loud'" in wrong.said
+    assert 'There are: tempo, "loud, fast", calm.' in wrong.said
 
 
 def test_cells_that_are_no_numbers_are_named_with_a_way_out(here):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from comitia import ComitiaError
 from comitia._compare import Labelled, dataset_names, introduction, named_source
-from comitia._names import unknown
+from comitia._names import enumerated, unknown
 from comitia.cli.errors import as_options, misuse
 from comitia.cli.options import AsJson, DataHome, names, split
 from comitia.cli.screen import messages, print_json, results
@@ -39,11 +40,11 @@ def data_source(
     is_file = path.is_file() or path == STDIN
     if is_file and not wanted and labels_in is None and file_format(path) != ".arff":
         known = load_features(path).feature_names
-        listed = ", ".join(known[:12]) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
+        last = shlex.quote(enumerated(known[-1:]))
         raise misuse(
             "--labels",
-            f"say which columns of {data} are labels: --labels {known[-1]}; or which one lists the names of labels: "
-            f"--labels-in {known[-1]}. It has: {listed}.",
+            f"say which columns of {data} are labels: --labels {last}; or which one lists the names of labels: "
+            f"--labels-in {last}. It has: {enumerated(known, most=12)}.",
         )
     ways = Labelled(wanted or None, labels_in, separator, positive)
     if not is_file and data in dataset_names() and (given := ways.given()):

@@ -15,7 +15,7 @@ import numpy as np
 
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray, names_in
-from comitia._names import printable
+from comitia._names import enumerated, printable
 from comitia._yes_and_no import cell_text, first_unclear, small_word, word_for_yes, yes_among
 from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
@@ -73,7 +73,7 @@ def matching(columns: Sequence[str], wanted: Sequence[str], where: str) -> list[
     for name in wanted:
         matches = [name] if name in columns else [column for column in columns if fnmatchcase(column, name)]
         if not matches:
-            raise ComitiaError(f"no column of {where} is like {name!r}. It has: {', '.join(columns[:12])} ...")
+            raise ComitiaError(f"no column of {where} is like {name!r}. It has: {enumerated(columns, most=12)}.")
         found += matches
     return list(dict.fromkeys(found))
 
