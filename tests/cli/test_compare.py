@@ -35,6 +35,7 @@ def test_a_comparison_says_in_plain_words_what_to_use_and_how(compared):
         assert words in ended.said
     assert "in percent, lower is better" not in ended.said
     for advice in Results.read(folder).recommendations:
+        assert f"  {advice.measure.title}: use {advice.choice}.\n" in ended.out
         assert advice.plain.replace("\u00a0", " ") in ended.said
         assert " ".join(advice.python.split()) in ended.said
         assert advice.command in ended.said.replace(" \\ ", " ")

@@ -335,6 +335,7 @@ def test_training_tells_its_out_of_bag_loss_beside_answers_that_learn_nothing(op
     asked = ("train", joint_csv, "-l", "y*", "--ensemble", "EMODT", "-m", 12, *options, "-o", tmp_path / "m.skops")
     ended = comitia(*asked)
     assert "loss out of bag: this model 0." in ended.said
+    assert "Judged by what members had not seen: " in ended.said
     assert "which learns nothing" in ended.said
     told = comitia(*asked, "--force", "--json").json["out_of_bag"]
     assert list(told) == ["this model", *BASELINES.values()]

@@ -75,7 +75,7 @@ from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 from comitia.report._plain import how_good
 from comitia.report._vocabulary import measure
-from comitia.report._words import capital, counted
+from comitia.report._words import counted
 
 _DOUBT = {"rate": "--abstain-rate", "guarantee": "--guarantee"}
 
@@ -210,7 +210,7 @@ def _worth(loss: str, judged: Mapping[str, float]) -> list[str]:
     good, (baseline,) = how_good(shown, [shown.shown(judged["this model"]), shown.shown(best)])
     learnt = "" if judged["this model"] < best else " Nothing was learnt that helps."
     return [
-        f"{capital(good)}, of those that members had not seen; with {name} for every instance, which learns nothing, "
+        f"Judged by what members had not seen: {good}; with {name} for every instance, which learns nothing, "
         f"{baseline}.{learnt}",
         f"{loss} loss out of bag: " + ", ".join(f"{name} {value:.4f}" for name, value in judged.items()),
     ]

@@ -48,7 +48,8 @@ def _table(beside: Sequence[Block]) -> Table:
 def recommendation_texts(one: Recommendation, *, details: bool) -> Iterator[Text]:
     """Write a recommendation as people read it: in plain words, and with details the statistics behind them."""
     plain = one.plain or one.text
-    yield Text.assemble((f"{one.measure.title}: ", "bold"), (f"use {one.choice}. ", "bold green"), plain)
+    yield Text.assemble((f"{one.measure.title}: ", "bold"), (f"use {one.choice}.", "bold green"))
+    yield Text(plain)
     if details:
         yield from (Text(text, "dim") for text in (one.text, one.rivals_text) if text and text != plain)
 
