@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
 from benchmarks.case import DATA, Case, median_time
 from benchmarks.mediamill import mediamill_size
@@ -21,7 +21,7 @@ M = 50
 N_JOBS = 2
 MIN_SAMPLES_LEAF = 4
 PEER_TREES = 4
-Forest = RandomForestClassifier | RandomForestRegressor
+Forest = ExtraTreesClassifier | RandomForestClassifier | RandomForestRegressor
 
 
 def run(quick: bool = False) -> list[Case]:
@@ -30,6 +30,9 @@ def run(quick: bool = False) -> list[Case]:
     grow(X[:500], Y[:500])  # compiles
     cases = [*fits(X, Y, "mediamill's size", 30.0, 10.0), *predictions(X, Y)]
     cases += fits(X[: len(wide)], wide, f"K = 1,000, cardinality 5, n = {len(wide):,}", 400.0, None)
+    texts = words(2_000 if quick else 20_000)
+    cases += fits(*texts, "0/1 words, n = 20,000, d = 500, K = 22", 8.0, None)
+    cases += random_splits(*texts)
     return [*cases, *growth(X, Y), memory(len(X))]
 
 
@@ -38,6 +41,16 @@ def fits(X: np.ndarray, Y: np.ndarray, size: str, classifier: float, regressor: 
         peer = forest(kind, PEER_TREES)
         ratio, note = race(lambda: grow(X, Y), lambda peer=peer: peer.fit(X, Y), M / PEER_TREES)
         yield Case(f"EMODT fit, {size}", kind.__name__, ratio, target, note)
+
+
+def random_splits(X: np.ndarray, Y: np.ndarray) -> Iterator[Case]:
+    """Time extra-random trees against trees of the best splits, and against scikit-learn's."""
+    grow(X[:500], Y[:500], splitter="random")  # compiles
+    ratio, note = race(lambda: grow(X, Y, splitter="random"), lambda: grow(X, Y), 1)
+    yield Case("extra-random trees, 0/1 words", "best splits", ratio, None, note)
+    peer = forest(ExtraTreesClassifier, PEER_TREES)
+    ratio, note = race(lambda: grow(X, Y, splitter="random"), lambda: peer.fit(X, Y), M / PEER_TREES)
+    yield Case("extra-random trees, 0/1 words", "ExtraTreesClassifier", ratio, None, note)
 
 
 def predictions(X: np.ndarray, Y: np.ndarray) -> Iterator[Case]:
@@ -100,17 +113,37 @@ def memory(n: int) -> Case:
     return Case("EMODT fit, peak memory", "2 GiB", peak / 2**31, 1.0, f"{peak / 2**30:.2f} GiB", at_most=True)
 
 
-def grow(X: np.ndarray, Y: np.ndarray, n_trees: int = M) -> list[MultiObjectiveTree]:
+def grow(X: np.ndarray, Y: np.ndarray, n_trees: int = M, splitter: Any = "best") -> list[MultiObjectiveTree]:
     rng = np.random.default_rng(0)
     n = len(X)
     bootstraps = (np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_trees))
-    return grow_trees(X, Y, range(n_trees), sample_weight=bootstraps, min_samples_leaf=MIN_SAMPLES_LEAF, n_jobs=N_JOBS)
+    return grow_trees(
+        X, Y, range(n_trees),
+        sample_weight=bootstraps, min_samples_leaf=MIN_SAMPLES_LEAF, splitter=splitter, n_jobs=N_JOBS,
+    )  # fmt: skip
 
 
 def forest(kind: type[Any], n_trees: int) -> Forest:
     settings = {"max_features": "sqrt", "min_samples_leaf": MIN_SAMPLES_LEAF, "n_jobs": N_JOBS}
     peer: Forest = kind(n_trees, random_state=0, **settings)
     return peer
+
+
+def words(n: int, d: int = 500, K: int = 22) -> tuple[np.ndarray, np.ndarray]:
+    """Return (X, Y) that look like texts: which of d words occur, few often and most rarely, and K topics.
+
+    A topic makes a fifth of the words likelier or less likely; about 7 % of the cells are 1, and instances have three
+    topics.
+    """
+    rng = np.random.default_rng(0)
+    frequency = 1 / np.arange(1, K + 1)
+    frequency /= frequency.sum()
+    Y = (rng.random((n, K)) < 2.2 * frequency).astype(np.int8)
+    Y[np.arange(n), rng.choice(K, n, p=frequency)] = 1
+    leaning = 1.2 * rng.standard_normal((K, d)) * (rng.random((K, d)) < 0.2)
+    usual = np.minimum(0.9, np.arange(1, d + 1) ** -0.6) * 0.95
+    odds = np.log(usual / (1 - usual)) + Y @ leaning
+    return (rng.random((n, d)) < 1 / (1 + np.exp(-odds))).astype(np.float64), Y
 
 
 def many_labels(X: np.ndarray, K: int = 1_000, cardinality: int = 5) -> np.ndarray:

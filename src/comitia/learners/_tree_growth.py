@@ -292,10 +292,12 @@ def _search(  # type: ignore[no-untyped-def]
                     m, origin, shift, highest_key = list_instances(
                         node.code, node.pairs, n, lowest, highest, missing, common, way
                     )
-                    if m <= FEW:
-                        sort_few(node.pairs, node.swap, m)
-                    else:
+                    if m == 0:
+                        continue
+                    if m > FEW:
                         sort_many(node.pairs, node.swap, node.digits, m, highest_key)
+                    elif highest_key > 0:  # where all keys are alike they are in order
+                        sort_few(node.pairs, node.swap, m)
                     score, last = sweep(
                         node.pairs, node.weight, node.overlap, node.starts, node.labels, node.moved,
                         totals.n_labels, totals.squares, totals.weight, m, n, limits.min_samples_leaf, best,
