@@ -17,6 +17,7 @@ def test_a_few_rows_are_believed_to_the_bit_as_among_many(name, n):
     among_many = [member.marginals()[5 : 5 + n] for member in clf.predict_members(X)]
     alone = [member.marginals() for member in clf.predict_members(X[5 : 5 + n])]
     assert np.array_equal(among_many, alone)
+    assert np.array_equal(clf.predict_proba(X)[5 : 5 + n], clf.predict_proba(X[5 : 5 + n]))
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba"])

@@ -17,14 +17,15 @@ from comitia._labels import FloatArray, IntArray, LabelRows, Labels, checked, de
 from comitia.aggregation import Decision, Votes
 from comitia.ensembles._leaf_beliefs import LeafBeliefs, LeafMarginals
 from comitia.ensembles._logistic import scaled
+from comitia.ensembles._member_marginals import MemberMarginals, StackedMarginals
 from comitia.learners._boosting import BoostedTrees, common_rounds, predict_boosted
 from comitia.learners._chain_joint import chain_joint
 from comitia.learners._chains import ChainFit, ChainPredictor
-from comitia.learners._few_rows import are_few, chains_for_few, logistic_for_few
-from comitia.learners._logistic_predict import LogisticPredictor, Predictor, averaged, by_member
+from comitia.learners._few_rows import FEW, are_few, chains_for_few, logistic_for_few
+from comitia.learners._logistic_predict import LogisticPredictor
 from comitia.learners._tree import MultiObjectiveTree, apply_trees
 from comitia.losses._base import OFTEN
-from comitia.relevance import LabelSets, Marginals, Members, Observed, Relevance
+from comitia.relevance import LabelSets, Marginals, Observed, Relevance
 from comitia.relevance._base import Held, Memory
 from comitia.relevance._labelsets import distinct_entries
 
@@ -93,39 +94,6 @@ class MemberList:
 
 
 @dataclass(frozen=True)
-class MemberMarginals(Members):
-    """What members believe about some instances, computed by as many jobs as were asked for.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        Gives marginals for some rows.
-    shape : (members, instances, labels)
-    asked : Asked
-    """
-
-    predictor: Predictor
-    shape: tuple[int, int, int]
-    asked: Asked
-
-    def __iter__(self) -> Iterator[Relevance]:
-        return (Marginals.unchecked(p=p, observed=self.asked.observed) for p in self._of_each)
-
-    @cached_property
-    def _of_each(self) -> FloatArray:
-        """Found once, however often members are gone through."""
-        return by_member(self.predictor, self.shape, self.asked.n_jobs)
-
-    @property
-    def observed(self) -> Observed:
-        return self.asked.observed
-
-    def mean(self) -> FloatArray:
-        """Return the mean of the members' marginals, without keeping those."""
-        return averaged(self.predictor, self.shape, self.asked.n_jobs)
-
-
-@dataclass(frozen=True)
 class LogisticCrew:
     """Members with a logistic regression for each label.
 
@@ -156,10 +124,9 @@ class LogisticCrew:
 
     def relevances(self, X: Any, asked: Asked) -> Iterable[Relevance]:
         if are_few(X):
-            few = logistic_for_few(X, self.coef, self.intercept)
-            return (Marginals.unchecked(p=p, observed=asked.observed) for p in few)
+            return StackedMarginals(logistic_for_few(X, self.coef, self.intercept), asked.observed)
         shape = len(self), X.shape[0], self.n_labels
-        return MemberMarginals(LogisticPredictor.of(X, self.coef, self.intercept), shape, asked)
+        return MemberMarginals(LogisticPredictor.of(X, self.coef, self.intercept), shape, asked.observed, asked.n_jobs)
 
     def repeated(self, times: int) -> LogisticCrew:
         """Return so many copies of the one member that all of them are."""
@@ -203,10 +170,11 @@ class ChainCrew:
         if self.method == "joint":
             return self._joint(X, asked)
         if are_few(X):
-            few = chains_for_few(self.fit, X, self.method == "predict")
-            return (Marginals.unchecked(p=p, observed=asked.observed) for p in few)
+            return StackedMarginals(chains_for_few(self.fit, X, self.method == "predict"), asked.observed)
         shape = len(self), X.shape[0], self.n_labels
-        return MemberMarginals(ChainPredictor.of(self.fit, X, self.method, np.arange(len(self))), shape, asked)
+        return MemberMarginals(
+            ChainPredictor.of(self.fit, X, self.method, np.arange(len(self))), shape, asked.observed, asked.n_jobs
+        )
 
     def _joint(self, X: Any, asked: Asked) -> Iterator[Relevance]:
         known = asked.observed
@@ -362,7 +330,9 @@ class BoostedCrew:
     def __len__(self) -> int:
         return len(self.models)
 
-    def relevances(self, X: Any, asked: Asked) -> Iterator[Relevance]:
+    def relevances(self, X: Any, asked: Asked) -> Iterable[Relevance]:
+        if X.shape[0] <= FEW:
+            return StackedMarginals(np.stack(list(predict_boosted(self.models, X, self.n_rounds))), asked.observed)
         beliefs = predict_boosted(self.models, X, self.n_rounds)
         return (Marginals.unchecked(p=p, observed=asked.observed) for p in beliefs)
 
