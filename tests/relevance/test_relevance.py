@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from comitia._errors import ComitiaError
 from comitia.losses import FLoss, SubsetZeroOne
 from comitia.relevance import LabelSets, Marginals, NonEmpty, Observed, Seen, Shared, _kernels, votes
 from comitia.relevance._base import Memory
@@ -111,6 +112,15 @@ def test_taking_instances_keeps_their_beliefs_and_totals():
 def test_what_is_no_belief_is_refused_with_the_reason(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5, np.nan])
+def test_what_is_no_probability_is_found_wherever_it_stands(wrong):
+    p = np.random.default_rng(0).random((9000, 100))
+    Marginals(p)
+    p[8765, 43] = wrong
+    with pytest.raises(ComitiaError, match=rf"got {wrong} for instance 8765, label 43"):
+        Marginals(p)
 
 
 def test_votes_with_weights_of_each_instance_are_counted_as_if_it_stood_alone():

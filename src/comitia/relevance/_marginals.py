@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray
-from comitia._threads import over_slices
+from comitia._threads import over_slices, rows_at_once
 from comitia.relevance._base import Relevance
 from comitia.relevance._observed import Observed
 
@@ -51,7 +51,7 @@ class Marginals(Relevance):
         if p.dtype.kind not in "fiub":
             raise ComitiaError(f"p must hold real numbers; got an array of {p.dtype}.")
         p = np.ascontiguousarray(p, dtype=np.float64)
-        if p.size and not (p.min() >= 0 and p.max() <= 1):
+        if not _are_probabilities(p):
             row, column = np.argwhere(~((p >= 0) & (p <= 1)))[0]
             raise ComitiaError(
                 f"p must hold probabilities in [0, 1]; got {p[row, column]} for instance {row}, label {column}."
@@ -71,6 +71,18 @@ class Marginals(Relevance):
 
     def take(self, rows: IntArray) -> Marginals:
         return self.unchecked(p=self.p[rows], observed=self.observed and self.observed.take(rows))
+
+
+def _are_probabilities(p: FloatArray) -> bool:
+    """Whether all numbers lie in [0, 1]; NaN does not."""
+    found: list[bool] = []
+
+    def look(rows: slice) -> None:
+        some = p[rows]
+        found.append(not some.size or bool(some.min() >= 0 and some.max() <= 1))
+
+    over_slices(look, len(p), at_least=rows_at_once(p.shape[1]))
+    return all(found)
 
 
 # Where marginals sum to one or less, no distribution without the empty labeling has them.  With c this small,
