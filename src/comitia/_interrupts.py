@@ -147,7 +147,8 @@ def _module(frame: FrameType) -> str:
 def is_interrupt(error: BaseException | None) -> bool:
     """Whether an error is a Ctrl-C, or tells of one.
 
-    Python makes another error of what is raised while a class is made, and so of one that comes during an import.
+    Python makes another error of what is raised while a class is made, and so of one that comes during an import; a
+    compiled loop makes another of one that comes while it is entered.
 
     Examples
     --------
@@ -160,6 +161,12 @@ def is_interrupt(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ if error.__suppress_context__ else error.__context__
     return error is not None
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise KeyboardInterrupt where an error tells of one: for who keeps errors of others and goes on."""
+    if is_interrupt(error):
+        raise KeyboardInterrupt from error
 
 
 @contextlib.contextmanager

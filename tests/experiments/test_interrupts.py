@@ -16,8 +16,9 @@ import typer
 
 from comitia._interrupts import one_interrupt
 from comitia.cli.errors import explained
-from comitia.experiments import Store
+from comitia.experiments import Store, run_plan
 from tests.attack.runs import processes_of
+from tests.experiments.conftest import small_plan
 
 PATIENCE_SECONDS = 120
 COMMAND = [sys.executable, "-c", "from _comitia_start import main; main()", "compare", "seven-segment", "-m", "40"]
@@ -209,3 +210,20 @@ def test_an_interrupt_of_which_an_import_has_made_another_error_is_one(capsys):
     with pytest.raises(typer.Exit):
         command()
     assert capsys.readouterr().err.split() == ["Stopped."]
+
+
+def disguised(*_, **__):
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as interrupt:
+        raise SystemError("CPUDispatcher returned a result with an exception set") from interrupt
+
+
+@pytest.mark.parametrize("place", ["comitia.experiments._cell.fit_cell", "comitia.experiments._plan.DataSource.load"])
+def test_an_interrupt_of_which_a_compiled_loop_has_made_another_error_ends_a_run(
+    place, joint_csv, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(place, disguised)
+    with pytest.raises(KeyboardInterrupt):
+        run_plan(small_plan(joint_csv), tmp_path / "run", n_jobs=1)
+    assert Store.read(tmp_path / "run").failures() == [], "it is no error of a cell or of the data"

@@ -16,6 +16,7 @@ from sklearn.model_selection import KFold
 
 from comitia._compiled import seconds_compiling
 from comitia._errors import ComitiaError
+from comitia._interrupts import pass_on
 from comitia._labels import LabelArray
 from comitia._rows import Row
 from comitia._titles import CHOSEN_BY_OOB
@@ -135,7 +136,11 @@ def _judges(plan: Plan, cell: Cell) -> bool:
 
 
 def plain_error(error: BaseException) -> dict[str, Any]:
-    """What is kept of an error: the words, and where it was raised, without the paths of this machine."""
+    """What is kept of an error: the words, and where it was raised, without the paths of this machine.
+
+    An interrupt that became another error on its way is raised again: it is not for who keeps errors and goes on.
+    """
+    pass_on(error)
     frames = traceback.extract_tb(error.__traceback__)
     return {
         "error": f"{type(error).__name__}: {error}",
