@@ -1,5 +1,6 @@
 """What cannot be meant is refused in a sentence that says what was expected and what was given."""
 
+import dataclasses
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from comitia import (
     EMODTClassifier,
     MultilabelVotingClassifier,
     Observed,
+    decide,
     get_loss,
 )
 from comitia._labels import LabelRows
@@ -32,12 +34,20 @@ from comitia.losses import (
     CountLoss,
     CustomLoss,
     FLoss,
+    FowlkesMallows,
     Hamming,
+    JaccardLoss,
+    Matthews,
+    Precision,
+    PropensityScored,
+    Recall,
+    TopK,
     Within,
     cost_for_rate,
     minimise_within,
 )
-from comitia.relevance import LabelSets, Marginals, Seen, Shared, votes
+from comitia.measures import BalancedAccuracy, MacroF, MacroJaccard, MicroF, RecallAtLeast, TwoCuts
+from comitia.relevance import LabelSets, LogOdds, Marginals, Seen, Shared, TrimmedMean, votes
 
 RNG = np.random.default_rng(0)
 X = RNG.random((20, 3))
@@ -175,6 +185,67 @@ REFUSED = {
 def test_what_cannot_be_meant_is_refused_in_a_sentence(message):
     with pytest.raises(ComitiaError, match=message):
         REFUSED[message]()
+
+
+VALUES = {
+    "FLoss": FLoss(),
+    "JaccardLoss": JaccardLoss(),
+    "Hamming": Hamming(),
+    "CustomLoss": CustomLoss(lambda y, h: (y != h).any(axis=1)),
+    "Precision": Precision(),
+    "Recall": Recall(),
+    "Matthews": Matthews(),
+    "FowlkesMallows": FowlkesMallows(),
+    "TopK": TopK(1),
+    "PropensityScored": PropensityScored(1, (0.5, 0.5)),
+    "Abstaining": Abstaining("f1", 0.1),
+    "Constraints": Constraints(),
+    "MacroF": MacroF(),
+    "MicroF": MicroF(),
+    "MacroJaccard": MacroJaccard(),
+    "BalancedAccuracy": BalancedAccuracy(),
+    "RecallAtLeast": RecallAtLeast(0.9),
+    "TwoCuts": TwoCuts(0.1),
+    "LogOdds": LogOdds(),
+    "TrimmedMean": TrimmedMean(),
+    "Seen": Seen(),
+}
+OTHER_KINDS = ["a word", object(), float("nan"), {"a": 1}, -2, b"a"]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_fields_of_another_kind_are_refused_by_their_name(name):
+    fields = [field.name for field in dataclasses.fields(VALUES[name]) if field.init and field.type != "bool"]
+    for field in fields:
+        for other in OTHER_KINDS:
+            with pytest.raises(ComitiaError, match=rf"{field.split('_')[0]}|exclusive|implies|loss"):
+                dataclasses.replace(VALUES[name], **{field: other})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"members": [[[0.2, 0.6]]]}, r"members must be beliefs, such as Marginals\(p\); got list"),
+        ({"members": P}, "members must be a list of beliefs, or an iterator; got Marginals"),
+        ({"members": None}, "members must be a list of beliefs"),
+        ({"weights": "equal"}, "weights must hold numbers; got 'equal'"),
+        ({"weights": 2.0}, "weights must have one entry for each"),
+        ({"weights": []}, "weights must have one entry for each"),
+        ({"constraints": {"at_most": 1}}, r"constraints must be Constraints\(...\) or None; got {'at_most': 1}"),
+        ({"calibration": "sigmoid"}, "calibration must be a Calibration, see fit_calibration, or None; got 'sigmoid'"),
+    ],
+)
+@pytest.mark.parametrize("aggregation", ["ctp", "ptc-lw"])
+def test_decisions_say_what_they_need(given, message, aggregation):
+    with pytest.raises(ComitiaError, match=message):
+        decide(**{"members": [P, P], "loss": "f1", "aggregation": aggregation, **given})
+
+
+@pytest.mark.parametrize("groups", [3, "ab", (0, 1), [None], ((0, 1), 2)])
+def test_groups_of_labels_are_groups(groups):
+    for name in ("exclusive", "implies"):
+        with pytest.raises(ComitiaError, match=rf"{name} must hold groups of labels, such as"):
+            Constraints(**{name: groups})
 
 
 def test_a_sparse_array_of_features_keeps_the_columns_that_are_used():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from comitia._errors import ComitiaError
 
@@ -66,5 +67,35 @@ def check_sparse(name: str, matrix: Any) -> None:
 
 def check_count(name: str, value: Any, least: int = 0) -> None:
     """Raise unless ``value`` is an integer, and not too small."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if not is_count(value, least):
         raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
+
+
+def is_count(value: Any, least: int = 0) -> bool:
+    """Whether ``value`` is an integer, and not too small.
+
+    Examples
+    --------
+    >>> is_count(3), is_count(-1), is_count(True), is_count("3")
+    (True, False, False, False)
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def lies_in(value: Any, low: float, high: float) -> bool:
+    """Whether ``value`` is a number from ``low`` to ``high``: texts and arrays are none, and NaN lies nowhere.
+
+    Examples
+    --------
+    >>> lies_in(0.5, 0, 1), lies_in("0.5", 0, 1), lies_in(float("nan"), 0, 1)
+    (True, False, False)
+    """
+    return isinstance(value, Real) and low <= float(value) <= high
+
+
+def as_floats(name: str, values: Any) -> NDArray[np.float64]:
+    """Return an array of floats, or say what is no number."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ComitiaError(f"{name} must hold numbers; got {values!r}.") from None

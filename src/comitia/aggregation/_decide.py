@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._arrays import as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray
 from comitia.aggregation._beliefs import Beliefs
 from comitia.aggregation._kinds import AggregationLike, get_aggregation
 from comitia.losses import Constraints, get_loss
 from comitia.losses._registry import LossLike
-from comitia.relevance import Calibration, Relevance, get_pool, get_reading
+from comitia.relevance import Calibration, Members, Relevance, get_pool, get_reading
 from comitia.relevance._pools import PoolLike
 from comitia.relevance._readings import ReadingLike
 
@@ -66,10 +69,26 @@ def decide(
     >>> decide(members, constraints=Constraints(at_least=3))
     array([[1, 1, 1]], dtype=int8)
     """
+    if not isinstance(members, Iterable) or isinstance(members, Relevance):
+        raise ComitiaError(f"members must be a list of beliefs, or an iterator; got {type(members).__name__}.")
+    if not (calibration is None or isinstance(calibration, Calibration)):
+        raise ComitiaError(f"calibration must be a Calibration, see fit_calibration, or None; got {calibration!r}.")
     target, pooled = get_loss(loss), get_pool(pool)
     how = get_aggregation(aggregation, target)
     if how.calibrated and calibration is None:
         raise ComitiaError(f"aggregation {aggregation!r} decides by calibrated beliefs: give a calibration.")
     decision = how.decision(target, pooled, get_reading(reading))
     decision = decision.calibrated(calibration, pooled).within(constraints)
-    return Beliefs(lambda _: members, weights, once=True).decide(decision)
+    mass = None if weights is None else np.atleast_1d(as_floats("weights", weights))
+    return Beliefs(lambda _: _checked(members), mass, once=True).decide(decision)
+
+
+def _checked(members: Iterable[Relevance]) -> Iterable[Relevance]:
+    """Return the members as they are, looked at one by one where they are no collection of ours."""
+    return members if isinstance(members, Members) else map(_belief, members)
+
+
+def _belief(member: Any) -> Relevance:
+    if not isinstance(member, Relevance):
+        raise ComitiaError(f"members must be beliefs, such as Marginals(p); got {type(member).__name__}.")
+    return member

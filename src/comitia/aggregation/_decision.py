@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from comitia._errors import ComitiaError
 from comitia.losses import Constraints, Loss, Within
+from comitia.losses._constraints import check_constraints
 from comitia.relevance import Calibration, Pool, Reading
 
 
@@ -109,4 +110,4 @@ class Decision:
             return self
         if isinstance(self.loss, Within):
             raise ComitiaError("the loss has limits of its own: give them all at once.")
-        return replace(self, loss=Within(self.loss, constraints))
+        return replace(self, loss=Within(self.loss, check_constraints(constraints)))

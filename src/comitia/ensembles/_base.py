@@ -22,6 +22,7 @@ from comitia.ensembles._size import Size as Size
 from comitia.ensembles._targets import Form, Targets, check_targets, encode
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Abstaining, Constraints, Hamming, Loss, cost_for_rate, get_loss, rank_by
+from comitia.losses._constraints import check_constraints
 from comitia.losses._topk import Order
 from comitia.measures import Measure, RecallAtLeast, get_target
 from comitia.relevance import Calibration, Marginals, Observed, Pool, Relevance, get_pool, mixture
@@ -342,9 +343,7 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         """Return the limits on answers for labels of these names, or say what is wrong with them."""
         if self.constraints is None:
             return None
-        if not isinstance(self.constraints, Constraints):
-            raise ComitiaError(f"constraints must be Constraints(...) or None; got {self.constraints!r}.")
-        return self.constraints.resolved([str(name) for name in names])
+        return check_constraints(self.constraints).resolved([str(name) for name in names])
 
     def _limited(self, decision: Decision) -> Decision:
         """Return a decision whose answers keep the limits."""

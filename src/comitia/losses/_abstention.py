@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from comitia._arrays import lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
 from comitia._threads import over_slices, rows_at_once
@@ -322,8 +323,8 @@ def check_partial(partial: ArrayLike) -> LabelArray:
 
 
 def _check_price(cost: float, penalty: str) -> None:
-    if not 0 <= cost <= LARGEST_COST:
-        raise ComitiaError(f"cost must be from 0 to {LARGEST_COST:g}; got {cost}.")
+    if not lies_in(cost, 0, LARGEST_COST):
+        raise ComitiaError(f"cost must be from 0 to {LARGEST_COST:g}; got {cost!r}.")
     if penalty not in ("linear", "concave"):
         raise ComitiaError(f"penalty must be 'linear' or 'concave'; got {penalty!r}.")
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from comitia._arrays import lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, checked, listed, pack, unpack
 from comitia._threads import over_slices, rows_at_once
@@ -191,11 +192,11 @@ LARGEST_COST = 1e290
 
 def check_beta(value: float) -> None:
     """Hold the β of an F-measure to what can be computed: powers of it up to the sixth meet powers of K."""
-    if not 1e-40 <= value <= 1e40:
-        raise ComitiaError(f"beta must be from 1e-40 to 1e40; got {value}.")
+    if not lies_in(value, 1e-40, 1e40):
+        raise ComitiaError(f"beta must be from 1e-40 to 1e40; got {value!r}.")
 
 
 def check_zero_division(value: float) -> None:
     """Hold a loss's ``zero_division`` to what scikit-learn means by it."""
-    if not 0 <= value <= 1:
-        raise ComitiaError(f"zero_division must lie in [0, 1]; got {value}.")
+    if not lies_in(value, 0, 1):
+        raise ComitiaError(f"zero_division must lie in [0, 1]; got {value!r}.")

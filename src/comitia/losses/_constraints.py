@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from comitia._arrays import is_count
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
 from comitia._names import unknown
@@ -65,14 +66,14 @@ class Constraints:
 
     def __post_init__(self) -> None:
         for name in ("exclusive", "implies"):
-            if isinstance(getattr(self, name), str) or any(isinstance(group, str) for group in getattr(self, name)):
-                raise ComitiaError(f"{name} must hold groups of labels; got {getattr(self, name)!r}.")
-            object.__setattr__(self, name, tuple(tuple(map(_label, group)) for group in getattr(self, name)))
+            given = getattr(self, name)
+            groups: list[Any] = list(given) if isinstance(given, Iterable) else [None]
+            if isinstance(given, str) or any(isinstance(one, str) or not isinstance(one, Iterable) for one in groups):
+                raise ComitiaError(f"{name} must hold groups of labels, such as ((0, 1),); got {given!r}.")
+            object.__setattr__(self, name, tuple(tuple(map(_label, group)) for group in groups))
         for limit in ("at_least", "at_most"):
             value = getattr(self, limit)
-            if not (limit == "at_most" and value is None) and (
-                isinstance(value, bool) or value != int(value) or value < 0
-            ):
+            if not is_count(value) and not (limit == "at_most" and value is None):
                 raise ComitiaError(f"{limit} must be a number of labels, not negative; got {value!r}.")
         if self.at_most is not None and self.at_least > self.at_most:
             raise ComitiaError(
@@ -201,7 +202,7 @@ def minimise_within(loss: Loss, belief: Relevance, constraints: Constraints, *, 
     >>> minimise_within(FLoss(), belief, Constraints(exclusive=((0, 1),)))
     array([[1, 0, 0, 0]], dtype=int8)
     """
-    rules = rules_of(constraints, belief.n_labels)
+    rules = rules_of(check_constraints(constraints), belief.n_labels)
     if isinstance(loss, Within):
         raise ComitiaError("the loss has limits of its own: give them all at once.")
     if rules.free:
@@ -221,6 +222,13 @@ def minimise_within(loss: Loss, belief: Relevance, constraints: Constraints, *, 
         elif isinstance(loss, SubsetZeroOne) and rules.at_most:
             rules, belief = replace(rules, at_least=max(1, rules.at_least)), Marginals.unchecked(p=belief.q)
     return _from_marginals(loss, belief, rules, exact_labels)
+
+
+def check_constraints(given: Any) -> Constraints:
+    """Return limits as they are, or say what is none."""
+    if not isinstance(given, Constraints):
+        raise ComitiaError(f"constraints must be Constraints(...) or None; got {given!r}.")
+    return given
 
 
 @lru_cache(maxsize=16)

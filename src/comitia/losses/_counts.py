@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from comitia._arrays import lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_slices, rows_at_once
@@ -247,8 +248,8 @@ class Matthews(LossOfCounts):
     zero_division: float = 0.0
 
     def __post_init__(self) -> None:
-        if not -1 <= self.zero_division <= 1:
-            raise ComitiaError(f"zero_division must lie in [-1, 1]; got {self.zero_division}.")
+        if not lies_in(self.zero_division, -1, 1):
+            raise ComitiaError(f"zero_division must lie in [-1, 1]; got {self.zero_division!r}.")
 
     def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
         scale = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
@@ -383,5 +384,5 @@ def ratio(part: FloatArray, whole: FloatArray, zero_division: float) -> FloatArr
 
 def check_share(name: str, value: float) -> None:
     """Hold a parameter to [0, 1]."""
-    if not 0 <= value <= 1:
-        raise ComitiaError(f"{name} must lie in [0, 1]; got {value}.")
+    if not lies_in(value, 0, 1):
+        raise ComitiaError(f"{name} must lie in [0, 1]; got {value!r}.")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._arrays import as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, check_labels
 from comitia.losses._abstention import Abstaining, Penalty
@@ -77,7 +78,7 @@ def risk_coverage(
     (array([1. , 0.5]), array([0.5, 0. ]))
     """
     y, target = check_labels(truth, "truth"), get_loss(loss)
-    shares = np.atleast_1d(np.asarray(rates, dtype=np.float64))
+    shares = np.atleast_1d(as_floats("rates", rates))
     found = RiskCoverage(*(np.empty(len(shares)) for _ in range(3)))
     for place, rate in enumerate(shares):
         cost = cost_for_rate(belief, target, float(rate), penalty)

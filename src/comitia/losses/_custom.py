@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._arrays import is_count
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels, distinct_rows
 from comitia.losses._base import Loss
@@ -72,8 +73,8 @@ class CustomLoss(Loss):
             raise ComitiaError(
                 f"candidates must be 'auto', 'all', 'support', 'top-k' or labelings; got {self.candidates!r}."
             )
-        if self.outcomes < 1:
-            raise ComitiaError(f"outcomes must be positive; got {self.outcomes}.")
+        if not is_count(self.outcomes, 1):
+            raise ComitiaError(f"outcomes must be a positive number; got {self.outcomes!r}.")
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         values = np.asarray(self.function(y, h), dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from comitia._arrays import as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia.losses._base import LARGEST_COST, Loss
@@ -51,7 +52,7 @@ class Hamming(Loss):
 
     def __post_init__(self) -> None:
         for name in ("false_positive", "false_negative"):
-            cost = np.asarray(getattr(self, name), dtype=np.float64)
+            cost = as_floats(name, getattr(self, name))
             if cost.ndim > 1 or not ((cost >= 0) & (cost <= LARGEST_COST)).all():
                 raise ComitiaError(
                     f"{name} must be a cost from 0 to {LARGEST_COST:g}, or one for each label;"

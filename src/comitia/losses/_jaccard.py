@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from comitia._arrays import is_count
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
 from comitia.losses import _independent, _joint
@@ -52,8 +53,8 @@ class JaccardLoss(OverlapLoss):
 
     def __post_init__(self) -> None:
         check_zero_division(self.zero_division)
-        if not 0 <= self.exact_labels <= 24:
-            raise ComitiaError(f"exact_labels must lie in 0..24; got {self.exact_labels}.")
+        if not (is_count(self.exact_labels) and self.exact_labels <= 24):
+            raise ComitiaError(f"exact_labels must lie in 0..24; got {self.exact_labels!r}.")
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         common, true, predicted = overlap(y, h)

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._arrays import as_floats, is_count
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
 from comitia._threads import over_slices, rows_at_once
@@ -122,7 +123,7 @@ class PropensityScored(Loss):
 
     def __post_init__(self) -> None:
         _check_k(self.k)
-        values = np.asarray(self.propensities, dtype=np.float64)
+        values = as_floats("propensities", self.propensities)
         if values.ndim != 1 or not ((values > 0) & (values <= 1)).all():
             raise ComitiaError(f"propensities must hold a number in (0, 1] for each label; got {self.propensities!r}.")
         object.__setattr__(self, "propensities", tuple(values.tolist()))
@@ -215,7 +216,7 @@ def rank_by(belief: Relevance, measure: Order = "rank", k: int | None = None) ->
     """
     if k is not None:
         _check_k(k)
-    if measure not in ("precision", "dcg", "recall", "ndcg", "rank", "label-ranking"):
+    if not isinstance(measure, str) or measure not in ("precision", "dcg", "recall", "ndcg", "rank", "label-ranking"):
         raise ComitiaError(
             f"measure must be 'precision', 'dcg', 'recall', 'ndcg', 'rank' or 'label-ranking'; got {measure!r}."
         )
@@ -269,5 +270,5 @@ def _largest(delta: FloatArray, k: int, exactly: bool) -> LabelArray:
 
 
 def _check_k(k: int) -> None:
-    if isinstance(k, bool) or k != int(k) or k < 1:
+    if not is_count(k, 1):
         raise ComitiaError(f"k must be a positive number of labels; got {k!r}.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._arrays import lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray, check_labels
 from comitia.losses import Hamming
@@ -53,8 +54,7 @@ def recall_threshold(p: ArrayLike, truth: ArrayLike, guarantee: float) -> float:
     belief, y = Marginals(np.asarray(p)).p, check_labels(truth, "truth")
     if belief.shape != y.shape:
         raise ComitiaError(f"p and truth must have one shape; got {belief.shape} and {y.shape}.")
-    if not 0 < guarantee < 1:
-        raise ComitiaError(f"guarantee must lie between 0 and 1; got {guarantee}.")
+    _check_guarantee(guarantee)
     spare = (1 - guarantee) * (len(y) + 1) - 1
     if spare < 0:
         return 0.0
@@ -88,8 +88,7 @@ class RecallAtLeast:
     guarantee: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.guarantee < 1:
-            raise ComitiaError(f"guarantee must lie between 0 and 1; got {self.guarantee}.")
+        _check_guarantee(self.guarantee)
 
     def value(self, truth: ArrayLike, labeling: ArrayLike) -> float:
         """Return the mean share of labels that are found; −1, undecided, counts as found."""
@@ -128,10 +127,15 @@ class TwoCuts:
     upper: float = 0.5
 
     def __post_init__(self) -> None:
-        if not (0 <= self.lower <= 1 and 0 <= self.upper <= 1):
-            raise ComitiaError(f"lower and upper must lie in [0, 1]; got {self.lower} and {self.upper}.")
+        if not (lies_in(self.lower, 0, 1) and lies_in(self.upper, 0, 1)):
+            raise ComitiaError(f"lower and upper must lie in [0, 1]; got {self.lower!r} and {self.upper!r}.")
 
     def minimise(self, relevance: Relevance) -> LabelArray:
         """Return 1, 0 and −1 for each label, of shape (n, K)."""
         p = relevance.marginals()
         return np.where(p > self.upper, np.int8(1), np.where(p < self.lower, np.int8(0), np.int8(-1)))
+
+
+def _check_guarantee(value: float) -> None:
+    if not lies_in(value, 0, 1) or value in (0, 1):
+        raise ComitiaError(f"guarantee must lie between 0 and 1; got {value!r}.")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from comitia._arrays import as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, index_patterns, pack, unpack
 from comitia._threads import over_slices
@@ -99,8 +100,8 @@ def check_member_weights(weights: ArrayLike | None, n_members: int, n_instances:
     """Return member weights of shape (M, 1) or (M, n), ones by default, or say what is wrong with them."""
     if weights is None:
         return np.ones((n_members, 1))
-    mass = np.asarray(weights, dtype=np.float64)
-    if mass.shape not in ((n_members,), (n_members, n_instances)):
+    mass = as_floats("weights", weights)
+    if not mass.size or mass.shape not in ((n_members,), (n_members, n_instances)):
         raise ComitiaError(
             f"weights must have one entry for each of {n_members} members, or for each member and each of"
             f" {n_instances} instances; got shape {mass.shape}."

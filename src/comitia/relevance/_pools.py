@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from comitia import _titles
+from comitia._arrays import as_floats, lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, distinct_rows
 from comitia._names import unknown
@@ -104,8 +105,8 @@ class LogOdds(Pool):
     epsilon: float = 1e-3
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon < 0.5:
-            raise ComitiaError(f"epsilon must lie between 0 and 1/2; got {self.epsilon}.")
+        if not lies_in(self.epsilon, 0, 0.5) or self.epsilon in (0, 0.5):
+            raise ComitiaError(f"epsilon must lie between 0 and 1/2; got {self.epsilon!r}.")
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         first, weighted = _weighted(members, weights)
@@ -166,8 +167,8 @@ class TrimmedMean(Pool):
     share: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.share < 0.5:
-            raise ComitiaError(f"share must lie in [0, 1/2); got {self.share}.")
+        if not lies_in(self.share, 0, 0.5) or self.share == 0.5:
+            raise ComitiaError(f"share must lie in [0, 1/2); got {self.share!r}.")
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
         if weights is not None:
@@ -276,7 +277,10 @@ def _weighted(
     if first is None:
         raise ComitiaError("there is nothing to pool: at least one member is needed.")
     shape = (first.n_instances, first.n_labels)
-    mass = None if weights is None else check_member_weights(weights, len(np.asarray(weights)), shape[0])
+    mass = None
+    if weights is not None:
+        given = np.atleast_1d(as_floats("weights", weights))
+        mass = check_member_weights(given, len(given), shape[0])
 
     def pairs() -> Iterator[tuple[Relevance, FloatArray]]:
         count = 0

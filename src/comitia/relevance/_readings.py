@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from comitia._arrays import is_count, lies_in
 from comitia._errors import ComitiaError
 from comitia._names import unknown
 from comitia.relevance._base import Relevance, Shared
@@ -154,10 +155,10 @@ class Seen(Reading):
     at_most: int = 256
 
     def __post_init__(self) -> None:
-        if not 0 <= self.power <= 1:
-            raise ComitiaError(f"power must lie in [0, 1]; got {self.power}.")
-        if self.at_most < 1:
-            raise ComitiaError(f"at_most must be positive; got {self.at_most}.")
+        if not lies_in(self.power, 0, 1):
+            raise ComitiaError(f"power must lie in [0, 1]; got {self.power!r}.")
+        if not is_count(self.at_most, 1):
+            raise ComitiaError(f"at_most must be a positive number; got {self.at_most!r}.")
 
     def __call__(self, belief: Relevance) -> Relevance:
         if isinstance(belief, LabelSets) and belief.flat and belief.observed is not None:
