@@ -189,6 +189,19 @@ def test_separators_currency_and_per_cent_are_read_when_asked_for(notation: str)
     assert TableEncoder().fit(X).kinds_ == {"price": "category"}
 
 
+def test_many_rows_with_an_identifier_and_one_cell_that_is_no_number_cost_a_column() -> None:
+    n, random = 120_000, np.random.default_rng(0)
+    identifiers = [str(uuid.UUID(bytes=random.bytes(16))) for _ in range(n)]
+    X = pd.DataFrame({"price": np.arange(n).astype(str).astype(object), "uuid": identifiers})
+    X.loc[77_777, "price"] = "unknown"
+    with pytest.raises(ComitiaError, match="column 'price': expected numbers, found 'unknown' in row 77778"):
+        TableEncoder().fit(X)
+    Z = TableEncoder(missing_values=["unknown"]).fit_transform(X)
+    assert Z.shape == (n, 1)
+    assert np.flatnonzero(np.isnan(Z[:, 0])).tolist() == [77_777]
+    assert TableEncoder(categories=["price"]).fit(X).get_feature_names_out().tolist() == ["price=(rare)"]
+
+
 def test_separators_are_offered_and_not_guessed() -> None:
     X = pd.DataFrame({"price": [f"{i * 37:,}" for i in range(100)]})
     with pytest.raises(ComitiaError, match=r"found '1,036' in row 29, .*numbers='1,234\.5' reads thousands separators"):

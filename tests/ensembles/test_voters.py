@@ -1,6 +1,7 @@
 """Votes over ensembles of ours: with their members and joint beliefs, not with one pooled opinion each."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
@@ -62,6 +63,13 @@ def test_one_voter_without_joint_distributions_leaves_marginals_for_all(voters, 
     mixed = MultilabelVotingClassifier([("trees", EMODTClassifier(3)), ("near", KNeighborsClassifier())])
     assert not mixed.can_decide_by("ctp-joint")
     assert len(mixed.fit(joint.X, joint.Y).members_) == 4
+
+
+def test_a_voter_that_is_none_is_named_in_words(joint):
+    frame = pd.DataFrame(joint.X).rename(columns=str)
+    for X in (joint.X, frame):
+        with pytest.raises(ComitiaError, match=r"got 3\. The number of members is n_estimators"):
+            MultilabelVotingClassifier([("chains", ECCClassifier(3))]).fit(X, joint.Y)
 
 
 def test_voters_that_know_other_labels_are_refused(voters, joint):

@@ -305,7 +305,7 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is not None:
+        if hasattr(self.estimator, "__sklearn_tags__"):  # what is no estimator is refused, in words, when it is fitted
             tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         tags.input_tags.allow_nan = True
         return tags
