@@ -115,6 +115,16 @@ def test_json_lines_are_tables(tmp_path: Path) -> None:
     np.testing.assert_array_equal(missing.X, [[1, np.nan], [np.nan, 2]])
 
 
+def test_objects_in_a_list_are_tables_and_so_are_files_of_either_kind_that_are_called_json(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"width": [0.5, 1.5], "colour": ["rot", "größer"], "y": [True, False]})
+    frame.to_json(tmp_path / "list.json", orient="records", indent=2, force_ascii=False)
+    frame.to_json(tmp_path / "LINES.JSON", orient="records", lines=True)
+    for name in ("list.json", "LINES.JSON"):
+        check(load_dataset(tmp_path / name, ["y"]))
+    lacking = load(tmp_path / "u.json", b'[{"a": 1, "y": 1}, {"b": 2, "y": 0}]')
+    np.testing.assert_array_equal(lacking.X, [[1, np.nan], [np.nan, 2]])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -123,7 +133,9 @@ def test_json_lines_are_tables(tmp_path: Path) -> None:
         (b"", "expected an object of JSON a line, found none"),
         (b'{"a":' + b"[" * 100_000, "line 1: expected an object of JSON"),
         (b'{"a": 1, "y": 1}\n{"a": "x", "y": 1}\n', "expected JSON lines"),
-        (b'[{"a": 1}]', "JSON in one piece"),
+        (b"[[1, 2], [3, 4]]", "JSON whose rows are lists; they must be objects, which name their cells"),
+        (b'[{"a": 1, "y": 1}, 3]', "row 2: expected an object of JSON, found '3'"),
+        (b'[{"a": 1, "y": 1}, ', "expected a list of objects of JSON, found: "),
     ],
 )
 def test_other_lines_are_refused(content: bytes, message: str, tmp_path: Path) -> None:
@@ -198,6 +210,7 @@ def zipped(name: str) -> bytes:
         (b"\n\n <html>", "an HTML page"),
         (b"<?xml version='1.0'?><a/>", "an XML file"),
         (zipped("t.csv"), "a zip archive; unpack it first"),
+        (zipped("mimetypeapplication/vnd.oasis.opendocument.spreadsheet"), "a workbook of LibreOffice (.ods)"),
         (zipped("xl/workbook.xml"), "an Excel workbook; a name that ends in .xlsx has it read as one"),
         (b"PAR1....PAR1", "a Parquet file; a name that ends in .parquet has it read as one"),
         (b"% made by\n@RELATION r\n@attribute a real\n", "an ARFF file; a name that ends in .arff"),

@@ -16,6 +16,7 @@ FORMATS = {
     ".tab": ".tsv",
     ".jsonl": ".jsonl",
     ".ndjson": ".jsonl",
+    ".json": ".jsonl",
     ".parquet": ".parquet",
     ".pq": ".parquet",
     ".xlsx": ".xlsx",
@@ -82,10 +83,10 @@ def looks_like(path: Path) -> str | None:
         return "an XML file"
     if re.match(rb"(?:%[^\n]*\s+)*@relation\s", plain):
         return ".arff"
-    if re.match(rb'\{\s*"|\{\s*\}', plain):
+    if re.match(rb'\[?\s*\{\s*["}]', plain):
         return ".jsonl"
-    if re.match(rb"\[\s*[\[{]", plain):
-        return "JSON in one piece, and JSON lines are one object a line"
+    if re.match(rb"\[\s*\[", plain):
+        return "JSON whose rows are lists; they must be objects, which name their cells"
     return None
 
 
@@ -113,4 +114,6 @@ _MAGIC = {
 def _archive(path: Path) -> str:
     """What a zip archive holds: a workbook names its parts."""
     content = next(raw_blocks(path, 1 << 62), b"")
+    if b"opendocument.spreadsheet" in content[:200]:
+        return "a workbook of LibreOffice (.ods); save it as .xlsx"
     return ".xlsx" if b"xl/" in content or b"[Content_Types].xml" in content else "a zip archive; unpack it first"

@@ -1,4 +1,4 @@
-"""JSON lines: an object a line."""
+"""JSON: an object a line, or a list of objects."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ from comitia.datasets._text import raw_blocks
 
 
 def read_json_lines(path: Path, max_bytes: int) -> tuple[Any, list[str]]:
-    """Read JSON lines as an Arrow table, with a note on the encoding; a key that a line lacks is missing there."""
+    """Read JSON, an object a line or a list of objects, as an Arrow table, with a note on the encoding.
+
+    A key that an object lacks is a missing cell.
+    """
     arrow, arrow_json = require("pyarrow"), require("pyarrow.json")
     text, notes = decoded(path, b"".join(raw_blocks(path, max_bytes)))
+    if text.lstrip().startswith(b"["):
+        text = _lines(path, text)
     n_rows, keys = _shape(path, text)
     if 8 * n_rows * len(keys) > max_bytes:
         raise DataFormatError.at(path, None, f"expected columns that fit in max_bytes={max_bytes}, found larger ones")
@@ -24,6 +29,18 @@ def read_json_lines(path: Path, max_bytes: int) -> tuple[Any, list[str]]:
     block = min(len(text) + 1, 2**31 - 1)
     options = arrow_json.ReadOptions(use_threads=False, block_size=block)
     return arrow_json.read_json(arrow.BufferReader(text), options, arrow_json.ParseOptions()), notes
+
+
+def _lines(path: Path, text: bytes) -> bytes:
+    """Objects in one list, as most programs export them, one a line."""
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataFormatError.at(path, None, f"expected a list of objects of JSON, found: {error}") from error
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise DataFormatError.at(path, None, f"row {number}: expected an object of JSON, found {str(row)[:40]!r}")
+    return b"\n".join(json.dumps(row, ensure_ascii=False).encode() for row in rows)
 
 
 def _shape(path: Path, text: bytes) -> tuple[int, set[str]]:

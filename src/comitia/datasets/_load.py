@@ -30,7 +30,7 @@ def load_dataset(
     Parameters
     ----------
     source : path or str
-        A file in ARFF, CSV, TSV, JSON lines, Parquet or Excel (``.gz`` and ``.bz2`` may follow the ending of texts),
+        A file in ARFF, CSV, TSV, JSON, Parquet or Excel (``.gz`` and ``.bz2`` may follow the ending of texts),
         ``-`` for standard input, or a name of `list_datasets`.
     labels : sequence of str, optional
         The columns that are labels.  Tables need it, or ``labels_in``.  An ARFF file without it has its labels in the
@@ -82,7 +82,7 @@ def load_features(path: str | Path) -> Dataset:
     Parameters
     ----------
     path : path
-        A file in ARFF, CSV, TSV, JSON lines, Parquet or Excel, or ``-`` for standard input.
+        A file in ARFF, CSV, TSV, JSON, Parquet or Excel, or ``-`` for standard input.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def load_table(
     Parameters
     ----------
     path : path
-        A file in CSV (``.csv``), with tabs (``.tsv``), JSON lines (``.jsonl``), Parquet or Excel (``.xlsx``), in any
+        A file in CSV (``.csv``), with tabs (``.tsv``), JSON (``.jsonl``, ``.json``), Parquet or Excel (``.xlsx``), in any
         case; text may be packed by gzip or bzip2.  ``-`` is standard input.
     labels : sequence of str, optional
         Columns of zeros and ones, of truth values, of yes and no, y and n, or x and nothing, in the order that ``Y``
