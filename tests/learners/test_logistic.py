@@ -286,7 +286,7 @@ def test_the_residual_loop_is_sigmoid_and_softplus(loop, dtype, digits):
 def mixed_design(rng, n, thin, thick, dtype=np.float64):
     sparse = sp.csr_array((rng.random((n, thin)) * (rng.random((n, thin)) < 0.2)).astype(dtype))
     dense = rng.normal(size=(n, thick)).astype(dtype)
-    design = Design(dense, sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data)
+    design = Design(dense, sparse.indptr.astype(np.int64), sparse.indices.astype(np.uint32), sparse.data)
     return design, np.hstack([sparse.toarray(), dense])
 
 
@@ -347,7 +347,7 @@ def test_directions_are_those_of_bfgs_with_explicit_matrices():
     X, Y = CASES["plain"]
     design = np.hstack([X, np.ones((len(X), 1))])
     penalty = np.append(np.ones(X.shape[1]), 0.0)
-    whole = Design(design, np.zeros(len(X) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
+    whole = Design(design, np.zeros(len(X) + 1, np.int64), np.zeros(0, np.uint32), np.zeros(0))
     sample = Sample(np.arange(len(X)), np.ones(len(X)), padded(Y))
     objectives = Objectives(whole, whole, sample, penalty, None)
     hessian = np.diag(penalty) + 0.1 * design.T @ design

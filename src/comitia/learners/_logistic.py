@@ -281,7 +281,7 @@ def _design(X: Any, fit_intercept: bool, more: sp.csr_array | None = None) -> Co
             dense = np.ascontiguousarray(dense[:, np.append(np.flatnonzero(~seldom), first)])
     some_sparse = [part for part in kept_sparse if part.shape[1]] or kept_sparse[:1]
     sparse = some_sparse[0] if len(some_sparse) == 1 else sp.hstack(some_sparse, format="csr")
-    types = np.int64, np.int32, np.float64
+    types = np.int64, np.uint32, np.float64
     indptr, indices, data = (
         np.ascontiguousarray(part, dtype=kind)
         for part, kind in zip((sparse.indptr, sparse.indices, sparse.data), types, strict=True)

@@ -36,7 +36,8 @@ class Design(NamedTuple):
     dense : array of shape (n, number of dense columns)
         float32 or float64: the precision of every product with it.
     indptr, indices, data : arrays
-        The sparse columns in CSR format: int64, int32 and the precision of the dense ones.
+        The sparse columns in CSR format: int64, uint32 (no index counts from the end, which need not be asked) and the
+        precision of the dense ones.
     """
 
     dense: Array
@@ -318,7 +319,7 @@ def take_rows(design: Any, rows: Any) -> Any:
     indptr = np.zeros(rows.size + 1, dtype=np.int64)
     for i in range(rows.size):
         indptr[i + 1] = indptr[i] + design.indptr[rows[i] + 1] - design.indptr[rows[i]]
-    indices = np.empty(indptr[-1], dtype=np.int32)
+    indices = np.empty(indptr[-1], dtype=np.uint32)
     data = np.empty(indptr[-1], dtype=design.dense.dtype)
     for i in range(rows.size):
         first = design.indptr[rows[i]]
