@@ -98,9 +98,9 @@ def _scored(trial: Trial, X: Any, Y: Any, n_jobs: int | None) -> Callable[[float
 
 
 def _descended(score: Callable[[float], float], least: float, start: float) -> tuple[float, float]:
-    """Follow the path from its start, up or else down, for as long as the score falls."""
+    """Follow the path from its start, down, where fits take fewer steps, or else up, for as long as the score falls."""
     at = _PATH.index(start)
-    for way in (_PATH[at + 1 :], _PATH[:at][::-1]):
+    for way in (_PATH[:at][::-1], _PATH[at + 1 :]):
         best, chosen = least, start
         for C in way:
             if not (found := score(C)) < best:
