@@ -48,8 +48,8 @@ def load_table(
     Parameters
     ----------
     path : path
-        A file in CSV (``.csv``), with tabs (``.tsv``), JSON (``.jsonl``, ``.json``), Parquet or Excel (``.xlsx``), in any
-        case; text may be packed by gzip or bzip2.  ``-`` is standard input.
+        A file in CSV (``.csv``), with tabs (``.tsv``), JSON (``.jsonl``, ``.json``), Parquet or Excel (``.xlsx``), in
+        any case; text may be packed by gzip or bzip2.  ``-`` is standard input.
     labels : sequence of str, optional
         Columns of zeros and ones, of truth values, of yes and no, y and n, or x and nothing, in the order that ``Y``
         shall have.  With ``labels_in``, the labels to keep; all by default.
