@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -258,6 +259,28 @@ def test_the_hour_counts_where_there_is_a_time_and_other_dates_stand_at_the_ends
     later = encoder.transform(pd.DataFrame({"when": ["1999-01-01 06:30", "2031-01-01 18:00"]}))
     np.testing.assert_array_equal(later, [[0, 6.5], [1, 18]])
     np.testing.assert_allclose(encoder.transform(X)[:, 1], [6.5, 18, 10 + 0.5 / 3600])
+
+
+@pytest.mark.parametrize(
+    ("written", "hour"),
+    [
+        ("2024/03/14 2:05:00 PM GMT+1", 13 + 5 / 60),
+        ("2024/03/14 12:30:00 AM GMT-3:30", 4),
+        ("3/14/2024, 12:15 pm", 12.25),
+        ("3/14/2024 1:00 AM", 1),
+        ("14.03.2024 18:30 UTC", 18.5),
+        ("2024-03-14T06:00:00+0530", 0.5),
+        ("2024-03-14 06:00:00-02", 8),
+        ("2024-03-14 06:00Z", 6),
+    ],
+)
+def test_times_of_day_are_read_as_forms_and_databases_write_them(written: str, hour: float) -> None:
+    encoder = TableEncoder("ordinal").fit(pd.DataFrame({"when": ["2024-03-14 00:00", "2024-03-15 23:59"]}))
+    assert encoder.get_feature_names_out()[-1] == "when: hour"
+    assert encoder.transform(pd.DataFrame({"when": [written]}))[0, -1] == pytest.approx(hour)
+    assert TableEncoder().fit(pd.DataFrame({"when": [written], "x": [1]})).kinds_["when"] == "date"
+    wrong = re.sub(r" 1?\d:", " 13:", written) if "m" in written.lower() else f"{written} PM"
+    assert TableEncoder().fit(pd.DataFrame({"when": [wrong], "x": [1]})).kinds_["when"] == "category"
 
 
 def test_days_and_months_that_could_be_exchanged_are_not_guessed() -> None:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from comitia._labels import FloatArray
 
-_TIME = r"(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
-_YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
-_YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII)
+_ZONE = r"(?:UTC|GMT|Z)?([+-]\d{1,2}(?::?\d{2})?)?"
+_TIME = rf"(?:,?[T ]+(\d{{1,2}}):(\d{{2}})(?::(\d{{2}})(?:[.,](\d{{1,9}}))?)?\s*([AP]M)?\s*{_ZONE})?"
+_YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII | re.IGNORECASE)
+_YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII | re.IGNORECASE)
 
 ORDERS = ("year first", "day first", "month first")
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -45,22 +46,29 @@ def as_instant(text: str, order: str) -> int | None:
     found = (_YEAR_FIRST if order == "year first" else _YEAR_LAST).fullmatch(text.strip())
     if found is None:
         return None
-    first, _, second, third, hour, minute, second_, fraction, zone = found.groups()
+    first, _, second, third, hour, minute, second_, fraction, half, zone = found.groups()
     year, month, day = {
         "year first": (first, second, third),
         "day first": (third, second, first),
         "month first": (third, first, second),
     }[order]
+    hours = int(hour or 0)
+    if half is not None:
+        if not 1 <= hours <= 12:
+            return None
+        hours = hours % 12 + 12 * (half.upper() == "PM")
     try:
         instant = datetime.datetime(
-            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second_ or 0),
+            int(year), int(month), int(day), hours, int(minute or 0), int(second_ or 0),
             int((fraction or "0")[:6].ljust(6, "0")),
         )  # fmt: skip
     except ValueError:
         return None
     offset = datetime.timedelta()
-    if zone not in (None, "Z"):
-        offset = datetime.timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:])) * (-1 if zone[0] == "-" else 1)
+    if zone is not None:
+        digits = zone[1:].replace(":", "")
+        hours, minutes = (int(digits), 0) if len(digits) <= 2 else (int(digits[:-2]), int(digits[-2:]))
+        offset = datetime.timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
     return (instant - _EPOCH - offset) // _MICROSECOND
 
 
