@@ -341,6 +341,8 @@ def test_a_cell_of_a_notebook_shows_the_answer_and_keeps_to_itself(browser, run)
     for loss in run.losses:
         assert run.recommendation(loss).choice in shown
         assert run.recommendation(loss).code in shown
+        for name, brief in run.recommendation(loss).abbreviations.items():
+            assert f"{name}: {brief}" in shown
     tab.locator("summary", has_text="F1-measure").click()
     assert tab.locator("#cell table th", has_text=SCRIPT).last.is_visible()
     assert tab.evaluate("document.querySelector('#cell script') === null")

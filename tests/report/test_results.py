@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import escape
 
 import comitia
 from comitia.report import Results, Setting, _blocks, read_paper
@@ -136,6 +137,14 @@ def test_a_folder_without_results_says_what_would_make_them(tmp_path):
     (tmp_path / "plan.toml").touch()
     with pytest.raises(comitia.ComitiaError, match="`comitia report` writes it"):
         Results.read(tmp_path)
+
+
+def test_a_cell_of_a_notebook_explains_its_abbreviations(run):
+    text = run._repr_html_()
+    briefs = {name: brief for one in run.recommendations for name, brief in one.abbreviations.items()}
+    assert briefs
+    for name, brief in briefs.items():
+        assert text.count(f"<b>{name}</b>: {escape(brief)}") == 1
 
 
 def test_names_never_become_markup_in_a_notebook(run):

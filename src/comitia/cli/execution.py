@@ -33,6 +33,7 @@ from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
 from comitia.learners._device import get_device
 from comitia.relevance._kernels import count_votes
 from comitia.report import Results
+from comitia.report._recommendation import abbreviations
 from comitia.report._text import apart, legend
 from comitia.report._words import by_error, duration
 
@@ -129,8 +130,7 @@ def show(found: Results, *, details: bool) -> None:
         for paste in filter(None, (folded_command(one.command, results.width - 2), one.python)):
             # Not wrapped by the terminal's rules: what is copied from here is to run.
             results.print(Text(indent(paste + "\n", "  "), "cyan"), soft_wrap=True)
-    abbreviations = {name: brief for one in found.recommendations for name, brief in one.abbreviations.items()}
-    for name, brief in abbreviations.items():
+    for name, brief in abbreviations(found.recommendations).items():
         results.print(Text.assemble((f"{name}: ", "bold"), brief), style="dim", highlight=False)
     if not details:
         results.print("Tables, ranks and tests: --details, or the report.", style="dim", highlight=False)

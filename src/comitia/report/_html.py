@@ -16,6 +16,7 @@ from comitia.report._answers import Answer
 from comitia.report._beneath import beneath
 from comitia.report._interactive import figure_data
 from comitia.report._picture import picture
+from comitia.report._recommendation import abbreviations
 from comitia.report._tables import ComparisonTable
 from comitia.report._vocabulary import measure, title
 from comitia.report._words import by_error, duration
@@ -53,6 +54,7 @@ def fragment(results: Results) -> str:
             facts=results.facts,
             failures=by_error(results.failures),
             recommendations=results.recommendations,
+            abbreviations=abbreviations(results.recommendations),
             tables=[(shown, Markup(ComparisonTable(blocks).to_html(buttons=False))) for shown, blocks in tables],
             style=_source("notebook.css"),
         )
@@ -69,7 +71,7 @@ def summary(results: Results) -> dict[str, Any]:
         "facts": results.facts,
         "cards": cards,
         "alone": len(results.dataset_names) == 1,
-        "abbreviations": {name: text for one in results.recommendations for name, text in one.abbreviations.items()},
+        "abbreviations": abbreviations(results.recommendations),
         "picture": picture(results),
         "beneath": beneath(results),
         "failures": by_error(results.failures),

@@ -349,6 +349,11 @@ def _lines(code: str, imports: Sequence[str], loader: str, columns: Mapping[str,
     )
 
 
+def abbreviations(found: Iterable[Recommendation]) -> dict[str, str]:
+    """Say what the abbreviations in recommendations mean, each once."""
+    return {name: brief for one in found for name, brief in one.abbreviations.items()}
+
+
 def _imports_of(loss: str) -> list[str]:
     _, statement = _titles.OWN_LOSSES.get(loss, ("", ""))
     return [statement] * bool(statement)
