@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, vstack
 from comitia._arrays import check_finite, check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelRows, Labels, checked, dense, distinct_rows, listed
+from comitia._threads import over_slices
 from comitia.aggregation import Decision, Votes
 from comitia.ensembles._leaf_beliefs import LeafBeliefs, LeafMarginals
 from comitia.ensembles._logistic import scaled
@@ -251,9 +252,8 @@ class TreeCrew:
         And what losses have decided for them of late.  Where leaves are pure, few are unlike all others.
         """
         if joint not in self._leaves:
-            held = csr_array(vstack(self._proportions(joint), format="csr"))
-            first, place = distinct_entries(held, 1.0)
-            held, known = held[first], observed.in_general()
+            held, place = self._distinct(joint)
+            known = observed.in_general()
             beliefs = (
                 LabelSets.unchecked(table=dense(self.table), weights=held, total=1.0, observed=known)
                 if joint
@@ -261,6 +261,24 @@ class TreeCrew:
             )
             self._leaves[joint] = beliefs, place, Memory()
         return self._leaves[joint]
+
+    def _distinct(self, joint: bool) -> tuple[csr_array, IntArray]:
+        """Return the distinct rows of what is stacked, and which of them each leaf has: found tree by tree first."""
+        of_tree: dict[int, tuple[csr_array, IntArray]] = {}
+
+        def find(some: slice) -> None:
+            for m, held in enumerate(self._proportions(joint, some), some.start):
+                first, place = distinct_entries(held, 1.0)
+                of_tree[m] = held[first], place
+
+        over_slices(find, len(self), at_least=1)
+        parts = [of_tree[m] for m in range(len(self))]
+        starts = np.cumsum([0, *(held.shape[0] for held, _ in parts)])
+        held = csr_array(vstack([held for held, _ in parts], format="csr"))
+        first, among = distinct_entries(held, 1.0)
+        return held[first], np.concatenate(
+            [among[start + place] for start, (_, place) in zip(starts, parts, strict=False)]
+        )
 
     def get_ready(self, decisions: Iterable[Decision], observed: Observed, n: int) -> None:
         """Find what all threads would look for that ask about n instances: beliefs of leaves, and what each votes for.
@@ -276,11 +294,11 @@ class TreeCrew:
             if held is not None and isinstance(over, Votes) and n * len(self) * OFTEN > beliefs.n_instances:
                 over.loss.minimise_shared(held.where(None))
 
-    def _proportions(self, joint: bool) -> list[csr_array]:
+    def _proportions(self, joint: bool, some: slice = slice(None)) -> list[csr_array]:
         """Return the proportions of labels, or labelsets, in each tree's leaves, (leaves, labels or labelsets)."""
         if not joint:
-            return [tree.leaf_marginals() for tree in self.trees]
-        return [_wider(tree.leaf_labelsets(), len(self.table)) for tree in self.trees]
+            return [tree.leaf_marginals() for tree in self.trees[some]]
+        return [_wider(tree.leaf_labelsets(), len(self.table)) for tree in self.trees[some]]
 
     def stacked(self, joint: bool) -> csr_array:
         """Return the same of all trees, the leaves of one below those of the other; found once."""
