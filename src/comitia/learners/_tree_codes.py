@@ -85,7 +85,7 @@ def encode(X: Any, *, dense_codes: int = DENSE_CODES) -> FeatureCodes:
     value_starts = np.concatenate([[0], np.cumsum(n_values, dtype=np.int64)])
     return FeatureCodes(
         codes=codes,
-        by_row=codes[:0] if listed else np.ascontiguousarray(codes.reshape(d, n).T).ravel(),
+        by_row=codes[:0] if listed else _by_row(codes.reshape(d, n)),
         starts=starts,
         listed=listed,
         rows=rows,
@@ -97,6 +97,16 @@ def encode(X: Any, *, dense_codes: int = DENSE_CODES) -> FeatureCodes:
         values=np.concatenate(values),
         value_starts=value_starts,
     )
+
+
+def _by_row(codes: NDArray[Any]) -> NDArray[Any]:
+    found = np.empty(codes.shape[::-1], codes.dtype)
+
+    def turn(rows: slice) -> None:
+        found[rows] = codes[:, rows].T
+
+    over_slices(turn, len(found), at_least=1024)
+    return found.ravel()
 
 
 def _entries(columns: Any, f: int) -> NDArray[np.float64]:
