@@ -14,7 +14,7 @@ from comitia._clusters import on_cluster
 from comitia._jobs import local_threads
 from comitia.learners._logistic_kernels import Design, Sample
 from comitia.learners._logistic_solver import Objectives, Solutions, gathered, metric_of, minimise
-from comitia.learners._logistic_steps import CONVERGED, begin_masked
+from comitia.learners._logistic_steps import CONVERGED, apply_metric
 
 Array = NDArray[Any]
 
@@ -207,8 +207,15 @@ class Anchors:
         if free is None:
             return self.points[at], self.matrices, at
         metric = np.empty((len(at), *self.matrices.shape[1:]), dtype=np.float32)
-        starts = np.empty((len(at), self.points.shape[1]))
-        begin_masked(self.matrices, self.points, at, free, metric, starts)
+        starts = np.where(free, self.points[at], 0.0)
+        compact = metric.shape[1] < metric.shape[2]
+        for p, target in enumerate(at):
+            metric[p] = metric_of(self.matrices[target], free[p])
+            if not compact:
+                removed = np.where(free[p], 0.0, self.points[target]).astype(np.float32)
+                pull = np.where(free[p], self.matrices[target] @ removed, np.float32(0))
+                apply_metric(metric[p], pull)
+                starts[p] += pull
         return starts, metric, np.arange(len(at))
 
 

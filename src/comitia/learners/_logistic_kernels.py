@@ -2,7 +2,7 @@
 
 `evaluate` gives the values and gradients of a block of problems: products with the dense columns of the design
 matrix by BLAS, those with its sparse columns by `add_products` and `add_rows`, and between them `residuals`.
-`curvatures` and `add_sparse_moments` are for second derivatives.
+`add_sparse_moments`, `add_diagonal_moments` and `fill_scaled` are for second derivatives.
 """
 
 from __future__ import annotations
@@ -233,34 +233,6 @@ def add_rows(design: Any, rows: Any, residues: Any, into: Any) -> None:
             a, j = design.data[at], design.indices[at]
             for p in range(problems):
                 into[j, p] += a * residues[i, p]
-
-
-@njit(cache=True, **_FAST)
-def curvatures(design: Any, rows: Any, weights: Any, points: Any, out: Any) -> None:
-    """Fill ``out`` (P, n) with s σ(f) (1 - σ(f)), the weights of second derivatives."""
-    P, D = points.shape
-    thick = design.dense.shape[1]
-    coefficients = np.empty((D, P), dtype=design.dense.dtype)
-    for p in range(P):  # assigned as a whole, compiling would take seconds more
-        for j in range(D):
-            coefficients[j, p] = points[p, j]
-    step = 512
-    scores = np.zeros((step, P), dtype=design.dense.dtype)
-    block = np.empty((step, thick), dtype=design.dense.dtype)
-    for start in range(0, rows.size, step):
-        size = min(step, rows.size - start)
-        some = scores[:size]
-        copy_rows(design.dense, rows[start : start + size], block)
-        if thick:
-            np.dot(block[:size], coefficients[D - thick :], some)
-        else:
-            some[:] = 0
-        if thick < D:
-            add_products(design, rows[start : start + size], coefficients, some)
-        for p in range(P):
-            for i in range(size):
-                e = np.exp(-abs(some[i, p]))
-                out[p, start + i] = weights[start + i] * e / ((1 + e) * (1 + e))
 
 
 @njit(cache=True, **_FAST)

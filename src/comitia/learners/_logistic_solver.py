@@ -12,15 +12,16 @@ from comitia.learners._logistic_kernels import (
     Design,
     Sample,
     add_diagonal_moments,
+    add_products,
     add_sparse_moments,
-    curvatures,
+    copy_rows,
     evaluate,
     fill_scaled,
     gather_labels,
     lanes,
     take_rows,
 )
-from comitia.learners._logistic_steps import descend, factor
+from comitia.learners._logistic_steps import descend, descend_in_python, put_lower, take_lower
 
 Array = NDArray[Any]
 
@@ -80,9 +81,16 @@ class Objectives:
 
     def curvatures(self, points: Array) -> Array:
         """Return the weights (P, n) of the rows in the second derivatives of each problem at its point."""
-        out = np.empty((len(points), len(self.sample.rows)), dtype=np.float32)
-        curvatures(self.single, self.sample.rows, self.sample.weights, points, out)
-        return out
+        design, rows = self.single, self.sample.rows
+        thin = len(self.penalty) - design.dense.shape[1]
+        coefficients = np.ascontiguousarray(points.T, dtype=np.float32)
+        dense = np.empty((len(rows), design.dense.shape[1]), dtype=np.float32)
+        copy_rows(design.dense, rows, dense)
+        scores = dense @ coefficients[thin:]
+        if thin:
+            add_products(design, rows, coefficients, scores)
+        e = np.exp(-np.abs(scores))
+        return (self.sample.weights[:, None] * e / ((1 + e) * (1 + e))).T.astype(np.float32, order="C")
 
     def hessian(self, weights: Array, diagonal: bool, kept: Array | slice = slice(None)) -> Array:
         """Return Xᵀ diag(weights) X plus the second derivatives of the penalty, in double precision.
@@ -100,6 +108,7 @@ class Objectives:
     def second_moments(self, weights: Array, diagonal: bool, rows: Array) -> Array:
         """Return Xᵀ diag(weights) X over these rows, as a matrix or compactly."""
         design, D = self.single, len(self.penalty)
+        weights = weights.astype(np.float64, copy=False)
         if diagonal:
             compact = np.zeros((2, D))
             add_diagonal_moments(design, rows, weights, compact)
@@ -153,9 +162,29 @@ def metric_of(hessian: Array, free: Array | None = None) -> Array:
     independent of each other once the intercept b is replaced by b + c·w / h_b, which makes it independent of
     them: the result holds 1 / (h - c² / h_b) and the shear c / h_b.  Coordinates that are not free are left out.
     """
-    result = np.empty(hessian.shape, dtype=np.float32)
-    factor(hessian.astype(np.float32), np.ones(hessian.shape[1], dtype=bool) if free is None else free, result)
+    if len(hessian) < len(hessian.T):
+        diagonal, column = hessian.astype(np.float64)
+        shear = column / diagonal[-1]
+        shear[-1] = 0
+        schur = np.maximum(diagonal - shear * column, 1e-6 * diagonal)  # rounding must not make it negative
+        result = np.stack([1 / schur, shear]).astype(np.float32)
+        return result if free is None else result * free
+    if free is None:
+        return _cholesky(hessian).astype(np.float32)
+    kept = np.flatnonzero(free)
+    block = np.zeros((len(kept), len(kept)))
+    take_lower(hessian.astype(np.float32, copy=False), kept, block)
+    result = np.zeros(hessian.shape, dtype=np.float32)
+    put_lower(_cholesky(block), kept, result)
     return result
+
+
+def _cholesky(lower: Array) -> Array:
+    """Return the Cholesky factor of a matrix, of which the lower triangle is read."""
+    try:
+        return np.linalg.cholesky(lower)
+    except np.linalg.LinAlgError:  # rounding made it indefinite: its diagonal still knows the scales
+        return np.diag(np.sqrt(np.diagonal(lower)))
 
 
 class Solutions(NamedTuple):
@@ -176,7 +205,7 @@ class Solutions(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the minimiser knows of each problem of a block; a row is a problem."""
+    """What the minimiser knows of each problem of a block; a row is a problem; the last three are for `_aim`."""
 
     point: Array
     gradient: Array
@@ -197,15 +226,19 @@ class State(NamedTuple):
     changes: Array
     curvature: Array
     stored: Array
+    aim: Array
+    turned: Array
+    weights: Array
 
     @classmethod
     def starting(cls, points: Array) -> State:
         P, D = points.shape
         memory = min(MEMORY, max(8, MEMORY_ENTRIES // D))
         shapes = {"steps": (P, memory, D), "changes": (P, memory, D), "curvature": (P, memory)}
+        shapes |= {"aim": (D,), "turned": (D,), "weights": (memory,)}
         matrices = {"point", "gradient", "trial", "trial_gradient", "direction"}
         integers = {"status", "iterations", "attempts", "stored"}
-        types = {"steps": np.float32, "changes": np.float32} | dict.fromkeys(integers, np.int64)
+        types = dict.fromkeys(("steps", "changes", "aim", "turned"), np.float32) | dict.fromkeys(integers, np.int64)
         state = cls._make(
             np.zeros(shapes.get(field, (P, D) if field in matrices else (P,)), dtype=types.get(field, np.float64))
             for field in cls._fields
@@ -235,13 +268,13 @@ def minimise(
     free = np.empty((0, start.shape[1]), dtype=bool) if objectives.free is None else objectives.free
     # Arrays that came from another process cannot be written to, and the loop replaces the sample by its own.
     sample = Sample(*(np.require(part, requirements="W") for part in objectives.sample))
-    single = objectives.single
-    if not precise:  # many evaluations: keep the rows together
+    given = objectives.penalty, free, metric, of, state, tol, max_iter
+    if precise:
+        descend_in_python(objectives.double, sample, *given, 1e-12, 30)
+    else:  # many evaluations: keep the rows together
+        single = objectives.single
         if len(sample.rows) < len(single.dense):
             single = take_rows(single, sample.rows)
-        sample = sample._replace(rows=np.arange(len(sample.rows)))
-    descend(
-        single, objectives.double, precise, sample, objectives.penalty, free, metric, of, state, tol, max_iter
-    )  # fmt: skip
+        descend(single, sample._replace(rows=np.arange(len(sample.rows))), *given, 1e-6, 10)
     # The evaluation at the start is no step.
     return Solutions(state.point, state.objective, state.status, state.iterations - 1 + steps)

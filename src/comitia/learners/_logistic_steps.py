@@ -7,54 +7,81 @@ from typing import Any
 import numpy as np
 
 from comitia._compiled import njit
-from comitia.learners._logistic_kernels import SUMS, Sample, evaluate, lanes
+from comitia.learners._logistic_kernels import SUMS, Sample, copy_rows, evaluate, lanes
 
 RUNNING, CONVERGED, STALLED = 0, 1, 2
 
 _FAST: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
-@njit(cache=True, **_FAST)
-def descend(
-    single: Any, double: Any, precise: bool, sample: Any, penalty: Any, free: Any, metric: Any, of: Any,
-    state: Any, tol: float, max_iter: int,
+def descend_in_python(
+    design: Any, sample: Any, penalty: Any, free: Any, metric: Any, of: Any, state: Any, tol: float, max_iter: int,
+    slack: float, attempts: int,
 ) -> None:  # fmt: skip
     """Minimise a block of objectives from the trial points of ``state``; see `minimise`.
 
     Problems that are done are no longer evaluated.
     """
-    slack, attempts = (1e-12, 30) if precise else (1e-6, 10)
     P, D = state.trial.shape
-    active = np.arange(P)
+    active, kept = np.arange(P), np.arange(P)
     for _ in range(max_iter):
         points, values, gradients = state.trial, state.trial_objective, state.trial_gradient
         if active.size < P:
-            points, values, gradients = state.trial[active], np.empty(active.size), np.empty((active.size, D))
-        if precise:
-            evaluate(double, sample, penalty, points, values, gradients)
-        else:
-            evaluate(single, sample, penalty, points, values, gradients)
-        if active.size < P:
-            for at in range(active.size):
-                state.trial_objective[active[at]] = values[at]
-                for j in range(D):
-                    state.trial_gradient[active[at], j] = gradients[at, j]
-        if free.shape[0]:
-            for p in active:
-                for j in range(D):
-                    if not free[p, j]:
-                        state.trial_gradient[p, j] = 0.0
+            points, values, gradients = np.empty((active.size, D)), np.empty(active.size), np.empty((active.size, D))
+            copy_rows(state.trial, active, points)
+        evaluate(design, sample, penalty, points, values, gradients)
+        take_in(state, active, values, gradients, free)
         advance(state, metric, of, penalty, tol, slack, attempts)
-        kept = np.flatnonzero(state.status[active] == RUNNING)
-        if kept.size == 0:
+        running = find_running(state.status, active, kept)
+        if running == 0:
             break
-        if kept.size <= 0.75 * active.size:
-            labels = np.zeros((sample.rows.size, lanes(kept.size)), dtype=np.int8)
-            for i in range(sample.rows.size):
-                for p in range(kept.size):
-                    labels[i, p] = sample.labels[i, kept[p]]
+        if running <= 0.75 * active.size:
+            labels = np.zeros((sample.rows.size, lanes(running)), dtype=np.int8)
+            shrink(sample.labels, kept[:running], labels, active)
             sample = Sample(sample.rows, sample.weights, labels)
-            active = active[kept]
+            active = active[:running]
+
+
+# Without the interpreter's lock, for the many evaluations in single precision.  In double precision most problems are
+# evaluated once, and to compile the loop for it as well would take longer than Python takes to run it.
+descend = njit(cache=True, **_FAST)(descend_in_python)
+
+
+@njit(cache=True, **_FAST)
+def take_in(state: Any, active: Any, values: Any, gradients: Any, free: Any) -> None:
+    """Note what was found at the trial points of some problems, unless it was in place; confine their gradients."""
+    problems, D = state.trial.shape
+    for at in range(active.size):
+        p = active[at]
+        if active.size < problems:
+            state.trial_objective[p] = values[at]
+            for j in range(D):
+                state.trial_gradient[p, j] = gradients[at, j]
+        if free.shape[0]:
+            for j in range(D):
+                if not free[p, j]:
+                    state.trial_gradient[p, j] = 0.0
+
+
+@njit(cache=True, **_FAST)
+def find_running(status: Any, active: Any, kept: Any) -> int:
+    """Fill ``kept`` with the places among the active problems of those that run; return how many there are."""
+    count = 0
+    for at in range(active.size):
+        if status[active[at]] == RUNNING:
+            kept[count] = at
+            count += 1
+    return count
+
+
+@njit(cache=True, **_FAST)
+def shrink(labels: Any, kept: Any, out: Any, active: Any) -> None:
+    """Fill ``out`` with the columns of the labels that are kept, and the front of ``active`` with those problems."""
+    for i in range(labels.shape[0]):
+        for at in range(kept.size):
+            out[i, at] = labels[i, kept[at]]
+    for at in range(kept.size):
+        active[at] = active[kept[at]]
 
 
 @njit(cache=True, **_FAST)
@@ -79,12 +106,10 @@ def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: f
             if state.bound[p] <= tol * state.objective[p]:
                 state.status[p] = CONVERGED
                 continue
-            for remembers in (True, False):
-                if not remembers:
-                    state.stored[p] = 0
+            _aim(state, p, metric[of[p]])
+            while not state.slope[p] < 0 and state.stored[p] > 0:
+                state.stored[p] = 0
                 _aim(state, p, metric[of[p]])
-                if state.slope[p] < 0:
-                    break
             if not state.slope[p] < 0:
                 state.status[p] = STALLED
                 continue
@@ -156,8 +181,7 @@ def _aim(state: Any, p: int, metric: Any) -> None:
     stored = state.stored[p]
     kept = min(stored, size)
     steps, changes = state.steps[p], state.changes[p]
-    weights = np.empty(kept)
-    aim = np.empty(features, dtype=np.float32)
+    aim, weights = state.aim, state.weights
     gradient = state.gradient[p]
     for j in range(features):
         aim[j] = -gradient[j]
@@ -169,9 +193,10 @@ def _aim(state: Any, p: int, metric: Any) -> None:
     if kept > 0 and metric.shape[0] < features:
         # The curvature met last along a step sets the scale of a metric.
         slot = (stored - 1) % size
-        direction = changes[slot].copy()
-        apply_metric(metric, direction)
-        scale = state.curvature[p, slot] / _dot(changes[slot], direction)
+        for j in range(features):
+            state.turned[j] = changes[slot, j]
+        apply_metric(metric, state.turned)
+        scale = state.curvature[p, slot] / _dot(changes[slot], state.turned)
     apply_metric(metric, aim)
     _scale(aim, scale)
     for back in range(kept - 1, -1, -1):
@@ -195,7 +220,7 @@ def apply_metric(metric: Any, vector: Any) -> None:
             vector[i] = (vector[i] - _dot(metric[i, :i], vector[:i])) / metric[i, i]
         for i in range(last, -1, -1):
             vector[i] /= metric[i, i]
-            _add(vector[:i], -vector[i], metric[i, :i])
+            _add(vector[:i], float(-vector[i]), metric[i, :i])
         return
     # A diagonal in coordinates in which the intercept is sheared off the coefficients.
     intercept = vector[last]
@@ -230,63 +255,20 @@ def _scale(vector: Any, weight: float) -> None:
 
 
 @njit(cache=True, **_FAST)
-def factor(hessian: Any, free: Any, out: Any) -> None:
-    """Fill ``out`` with what `apply_metric` needs; see `metric_of`."""
-    kept = np.flatnonzero(free)
-    if out.shape[0] < out.shape[1]:
-        _invert_compact(hessian, kept, out)
-        return
-    block = np.empty((kept.size, kept.size))
-    for i in range(kept.size):
-        for j in range(kept.size):
-            block[i, j] = hessian[max(kept[i], kept[j]), min(kept[i], kept[j])]
-    lower = _cholesky(block)
-    out[:] = 0
-    for j in range(out.shape[0]):
-        out[j, j] = 1
+def take_lower(matrix: Any, kept: Any, out: Any) -> None:
+    """Fill the lower triangle of ``out`` with that of these rows and columns of a matrix."""
     for i in range(kept.size):
         for j in range(i + 1):
-            out[kept[i], kept[j]] = lower[i, j]
+            out[i, j] = matrix[kept[i], kept[j]]
 
 
 @njit(cache=True, **_FAST)
-def _cholesky(block: Any) -> Any:
-    try:
-        return np.linalg.cholesky(block)
-    except Exception:  # rounding made it indefinite: its diagonal still knows the scales
-        lower = np.zeros(block.shape)
-        for j in range(block.shape[0]):
-            lower[j, j] = np.sqrt(block[j, j])
-        return lower
-
-
-@njit(cache=True, **_FAST)
-def _invert_compact(hessian: Any, kept: Any, out: Any) -> None:
-    last = out.shape[1] - 1
-    out[:] = 0
-    for j in kept:
-        diagonal, column = float(hessian[0, j]), float(hessian[1, j])
-        shear = column / hessian[0, last] if j < last else 0.0
-        schur = max(diagonal - shear * column, 1e-6 * diagonal)  # rounding must not make it negative
-        out[0, j] = 1 / schur
-        out[1, j] = shear
-
-
-@njit(cache=True, **_FAST)
-def begin_masked(matrices: Any, points: Any, at: Any, free: Any, metric: Any, starts: Any) -> None:
-    """Fill the metrics and starting points of problems with masks; see `Anchors.for_problems`."""
-    D = points.shape[1]
-    pull, removed = np.empty(D, dtype=np.float32), np.empty(D, dtype=np.float32)
-    for p in range(at.size):
-        hessian, point = matrices[at[p]], points[at[p]]
-        factor(hessian, free[p], metric[p])
-        for j in range(D):
-            starts[p, j] = point[j] if free[p, j] else 0.0
-            removed[j] = 0.0 if free[p, j] else point[j]
-        if hessian.shape[0] < D:
-            continue
-        for i in range(D):
-            pull[i] = _dot(hessian[i], removed) if free[p, i] else np.float32(0)
-        apply_metric(metric[p], pull)
-        for j in range(D):
-            starts[p, j] += pull[j]
+def put_lower(matrix: Any, kept: Any, out: Any) -> None:
+    """Fill these rows and columns of a unit matrix ``out`` with the lower triangle of a matrix."""
+    for j in range(out.shape[0]):
+        for k in range(j):
+            out[j, k] = 0.0
+        out[j, j] = 1.0
+    for i in range(kept.size):
+        for j in range(i + 1):
+            out[kept[i], kept[j]] = matrix[i, j]
