@@ -31,6 +31,7 @@ from comitia.cli.tables import folded_command, recommendation_texts, tables
 from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
 from comitia.learners._device import get_device
+from comitia.learners._few_rows import FEW
 from comitia.relevance._kernels import count_votes
 from comitia.report import Results
 from comitia.report._recommendation import abbreviations
@@ -38,8 +39,8 @@ from comitia.report._text import apart, legend
 from comitia.report._words import by_error, duration
 
 _SECONDS_BETWEEN_LINES = 10.0
-_FEW = 60
-"""Instances that are enough to have all loops compiled."""
+_FEW = FEW + 8
+"""Instances a fold that are enough to have all loops compiled: fewer are predicted by loops of their own."""
 
 
 def execute(
@@ -105,9 +106,9 @@ def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, detail
 
 def _compile_here(plan: Plan, data: Mapping[str, Dataset]) -> None:
     """Compute a cell of each ensemble on a few instances, so that not every process of the run compiles the same."""
-    few = {name: known.take(np.arange(min(_FEW, known.n_instances))) for name, known in data.items()}
+    few = {name: known.take(np.arange(min(_FEW * plan.folds, known.n_instances))) for name, known in data.items()}
     cells = [cell for cell in plan.cells() if cell.fold == cell.repeat == 0 and cell.dataset in few]
-    if cells and plan.folds <= _FEW:
+    if cells:
         with messages.status("compiling ..."), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of so few instances
             run_plan(plan, data=few, cells=cells, n_jobs=1)
