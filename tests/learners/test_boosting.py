@@ -128,8 +128,6 @@ def test_how_features_are_stored_and_how_many_histograms_are_kept_changes_no_bit
         settings = _settings(X, Y)
         if kept == 0:
             monkeypatch.setattr(_boost_growth, "KEPT_CELLS", 0)
-            grow = _boost_growth.grow_boosted.py_func
-            monkeypatch.setattr(_boost_rounds, "grow_boosted", grow)
         with Helpers(threads=1, pieces=1) as helpers:
             fit = _boost_rounds.boost(encode(X), bins, Y, weight[:, 0], np.ones(300), settings, 1, helpers)
         models.append(BoostedTrees(9, K, *fit))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from comitia._compiled import njit
-from comitia.learners._boost_bins import bin_at
+from comitia.learners._boost_bins import Bins, bin_at
 
 BLOCK = 8
 """Channels are added so many at a time: their number is a multiple of this."""
@@ -53,28 +53,77 @@ class Leaves(NamedTuple):
     """Sums of the channels."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyped-def]
-    """Grow a tree on ``rows``, which are put into another order, and the ``chosen`` features.
+class Room(NamedTuple):
+    """What is written again and again while a tree grows."""
 
-    Returns
-    -------
-    feature, cut, missing_left, right, gain : arrays over the nodes in preorder
-        ``right`` is the right child; in a leaf, its number.
-    """
-    n_channels = channels.shape[1]
-    nodes = _new_nodes(2 * limits.max_leaves - 1, n_channels)
+    histograms: Any
+    """Of all leaves where they are kept, otherwise of one."""
+    ordered: Any
+    """The channels of the rows of a node."""
+    swap: Any
+    prefix: Any
+    stack: Any
+
+
+class Grown(NamedTuple):
+    """A tree: arrays over its nodes in preorder, so that a left child is the next node."""
+
+    feature: Any
+    """LEAF for a leaf."""
+    cut: Any
+    missing_left: Any
+    right: Any
+    """Right child; of a leaf, its number among the leaves."""
+    gain: Any
+
+
+def grow_boosted(bins: Bins, channels: Any, rows: Any, chosen: Any, limits: TreeLimits) -> Grown:
+    """Grow a tree on ``rows``, which are put into another order, and the ``chosen`` features."""
+    n_channels, most = channels.shape[1], 2 * limits.max_leaves - 1
+    widths = (bins.starts[1:] - bins.starts[:-1])[chosen]
     wanted = np.full(len(bins.n_bins), -1, np.int64)
-    width = 0
-    for f in chosen:
-        wanted[f] = width
-        width += bins.starts[f + 1] - bins.starts[f]
+    wanted[chosen] = np.cumsum(widths) - widths
+    width = int(widths.sum())
     keep = width * n_channels * limits.max_leaves <= KEPT_CELLS
-    histograms = np.empty((limits.max_leaves if keep else 1, width, n_channels), np.int32)
-    ordered = np.empty((len(rows), n_channels), np.int32)
-    swap = np.empty(len(rows), np.uint32)
-    prefix = np.empty(n_channels)
+    room = Room(
+        np.empty((limits.max_leaves if keep else 1, width, n_channels), np.int32),
+        np.empty((len(rows), n_channels), np.int32),
+        np.empty(len(rows), np.uint32),
+        np.empty(n_channels),
+        np.empty((most + 1, 2), np.int64),
+    )
+    grown = Grown(
+        np.full(most, LEAF, np.int32),
+        np.zeros(most, np.int32),
+        np.zeros(most, np.bool_),
+        np.zeros(most, np.int32),
+        np.zeros(most),
+    )
+    nodes = _new_nodes(most, n_channels)
+    n_nodes = _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown)
+    return Grown(*(array[:n_nodes] for array in grown))
 
+
+def _new_nodes(n: int, n_channels: int) -> Leaves:
+    return Leaves(
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.full(n, -1, np.int64),
+        np.zeros(n),
+        np.full(n, LEAF, np.int32),
+        np.zeros(n, np.int32),
+        np.zeros(n, np.bool_),
+        np.zeros(n, np.int64),
+        np.zeros((n, n_channels), np.int32),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown):  # type: ignore[no-untyped-def]
+    """Fill in the nodes, and then the tree; return how many there are."""
+    histograms, ordered, prefix = room.histograms, room.ordered, room.prefix
+    keep = len(histograms) == limits.max_leaves
     nodes.end[0] = len(rows)
     _sum_channels(channels, rows, nodes.totals[0])
     root = np.int64(0)  # no literal, which would be a type of its own: what is called is compiled once
@@ -91,7 +140,7 @@ def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyp
         if parent < 0:
             break
         left = n_nodes
-        small, large = _split(bins, channels, rows, nodes, parent, left, swap)
+        small, large = _split(bins, channels, rows, nodes, parent, left, room.swap)
         n_nodes += 2
         n_leaves += 1
         if n_leaves == limits.max_leaves:
@@ -116,23 +165,8 @@ def grow_boosted(bins, channels, rows, chosen, limits):  # type: ignore[no-untyp
                     its = rows[nodes.start[child] : nodes.end[child]]
                     _fill(bins, channels, its, chosen, wanted, ordered, nodes.totals[child], histograms[0])
                     _search(bins, chosen, wanted, histograms[0], nodes, child, limits, prefix)
-    return _in_preorder(nodes, n_nodes)
-
-
-@njit(cache=True, nogil=True)
-def _new_nodes(n, n_channels):  # type: ignore[no-untyped-def]
-    return Leaves(
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int64),
-        np.full(n, -1, np.int64),
-        np.zeros(n),
-        np.full(n, LEAF, np.int32),
-        np.zeros(n, np.int32),
-        np.zeros(n, np.bool_),
-        np.zeros(n, np.int64),
-        np.zeros((n, n_channels), np.int32),
-    )
+    _put_in_preorder(nodes, room.stack, grown)
+    return n_nodes
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -330,28 +364,26 @@ def _divide(bins, rows, f, cut, missing_left, swap):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _in_preorder(nodes, n_nodes):  # type: ignore[no-untyped-def]
-    feature, cut = np.full(n_nodes, LEAF, np.int32), np.zeros(n_nodes, np.int32)
-    missing_left, right = np.zeros(n_nodes, np.bool_), np.zeros(n_nodes, np.int32)
-    gains = np.zeros(n_nodes)
-    stack, parents = np.zeros(n_nodes + 1, np.int64), np.full(n_nodes + 1, -1, np.int64)
+def _put_in_preorder(nodes, stack, grown):  # type: ignore[no-untyped-def]
+    # Nodes to visit, and of which each is the right child.
+    stack[0, 0], stack[0, 1] = 0, -1
     n_waiting, this, leaf = 1, 0, 0
     while n_waiting:
         n_waiting -= 1
-        node, parent = stack[n_waiting], parents[n_waiting]
+        node, parent = stack[n_waiting, 0], stack[n_waiting, 1]
         if parent >= 0:
-            right[parent] = this
-        if nodes.left[node]:
-            feature[this], cut[this] = nodes.feature[node], nodes.cut[node]
-            missing_left[this], gains[this] = nodes.missing_left[node], nodes.gain[node]
-            stack[n_waiting], parents[n_waiting] = nodes.left[node] + 1, this
-            stack[n_waiting + 1], parents[n_waiting + 1] = nodes.left[node], -1
+            grown.right[parent] = this
+        left = nodes.left[node]
+        if left:
+            grown.feature[this], grown.cut[this] = nodes.feature[node], nodes.cut[node]
+            grown.missing_left[this], grown.gain[this] = nodes.missing_left[node], nodes.gain[node]
+            stack[n_waiting, 0], stack[n_waiting, 1] = left + 1, this
+            stack[n_waiting + 1, 0], stack[n_waiting + 1, 1] = left, -1
             n_waiting += 2
         else:
-            right[this] = leaf
+            grown.right[this] = leaf
             leaf += 1
         this += 1
-    return feature, cut, missing_left, right, gains
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
