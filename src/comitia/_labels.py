@@ -230,26 +230,27 @@ def pack_rows(labels: Any, words: Any) -> bool:
 def index_patterns(words: NDArray[np.uint64], place: NDArray[np.int32]) -> NDArray[np.int64]:
     """Number the distinct rows of ``words`` (m, W): see :func:`index_lists`."""
     m, W = words.shape
-    found: NDArray[np.int64] = index_lists(np.arange(m + 1) * W, np.ascontiguousarray(words).reshape(-1), place)
-    return found
+    return index_lists(np.arange(m + 1) * W, np.ascontiguousarray(words).reshape(-1), place)
 
 
-@njit(cache=True, nogil=True)
-def index_lists(starts: Any, words: Any, place: Any) -> Any:
+def index_lists(starts: NDArray[np.int64], words: NDArray[np.uint64], place: NDArray[np.int32]) -> NDArray[np.int64]:
     """Number the distinct lists ``words[starts[r] : starts[r + 1]]`` in the order of their first occurrence.
 
     ``place[r]`` becomes the number of list r; the lists where each number first occurs are returned.  Open addressing
     with linear probing; the numbering does not depend on the hash.
     """
     m = len(starts) - 1
-    bits = 4
-    while (1 << bits) < 2 * m:
-        bits += 1
-    slots = np.full(1 << bits, -1, np.int32)
-    mask = (1 << bits) - 1
+    bits = max(4, (2 * m - 1).bit_length())
     first = np.empty(m, np.int64)
+    found = _index(starts, words, place, np.full(1 << bits, -1, np.int32), bits, first)
+    return first[:found].copy()
+
+
+@njit(cache=True, nogil=True)
+def _index(starts: Any, words: Any, place: Any, slots: Any, bits: int, first: Any) -> int:
+    mask = (1 << bits) - 1
     found = 0
-    for r in range(m):
+    for r in range(len(first)):
         h = np.uint64(0)
         for w in range(starts[r], starts[r + 1]):
             h = (h ^ words[w]) * np.uint64(0x9E3779B97F4A7C15)
@@ -274,7 +275,7 @@ def index_lists(starts: Any, words: Any, place: Any) -> Any:
                 place[r] = number
                 break
             slot = (slot + 1) & mask
-    return first[:found].copy()
+    return found
 
 
 def are_names(y: Any) -> bool:

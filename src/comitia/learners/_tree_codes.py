@@ -73,7 +73,7 @@ def encode(X: Any, *, dense_codes: int = DENSE_CODES) -> FeatureCodes:
     def encode_features(features: slice) -> None:
         for f in range(features.start, features.stop):
             column = _entries(columns, f) if listed else _column(columns, f)
-            ranks, distinct, common[f] = _rank(column, n - len(column))
+            ranks, distinct, common[f] = rank(column, n - len(column))
             values[f] = distinct.copy()
             codes[starts[f] : starts[f + 1]] = ranks[: len(column)]
             implicit[f] = ranks[-1]
@@ -121,22 +121,29 @@ def _column(columns: Any, f: int) -> NDArray[np.float64]:
     return column
 
 
-@njit(cache=True, nogil=True)
-def _rank(column, n_zeros):  # type: ignore[no-untyped-def]
+def rank(column: NDArray[np.float64], n_zeros: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """Rank the values of a column and of ``n_zeros`` zeros that it leaves out.
 
     Returns the ranks (one more than values if zeros were left out: theirs is the last), the distinct values and the
     most frequent rank.
     """
-    n = len(column)
-    x = np.empty(n + (n_zeros > 0))
-    if n_zeros > 0:
-        x[n] = 0.0
-    for i in range(n):
-        x[i] = column[i] + 0.0  # there is one zero only, not a negative one as well
-    order = _argsort(x)
-    ranks = np.empty(len(x), np.int64)
-    values = np.empty(len(x))
+    x = (np.append(column, 0.0) if n_zeros else column) + 0.0  # there is one zero only, not a negative one as well
+    n = len(x)
+    ranks, values = np.empty(n, np.int64), np.empty(n)
+    # Room for sorting is made here: each type of an array that a loop makes has a function of its own compiled.
+    n_values, common = _rank(
+        x, x.view(np.uint64), n_zeros, np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(n, np.uint32),
+        np.empty(n, np.uint32), np.empty(2**_DIGIT, np.uint32), ranks, values,
+    )  # fmt: skip
+    return ranks, values[:n_values], common
+
+
+@njit(cache=True, nogil=True)
+def _rank(  # type: ignore[no-untyped-def]
+    x, bits, n_zeros, keys, other_keys, order, other_order, first, ranks, values
+):
+    order = _argsort(x, bits, keys, other_keys, order, other_order, first)
+    n = len(x) - (n_zeros > 0)
     n_values, common, most, count = 0, NO_COMMON, (n + n_zeros) / 10, 0
     for r in range(len(x)):
         i = order[r]
@@ -152,16 +159,13 @@ def _rank(column, n_zeros):  # type: ignore[no-untyped-def]
         if count > most:
             most = count
             common = n_values - 1
-    return ranks, values[:n_values], common
+    return n_values, common
 
 
 @njit(cache=True, nogil=True)
-def _argsort(x):  # type: ignore[no-untyped-def]
+def _argsort(x, bits, keys, other_keys, order, other_order, first):  # type: ignore[no-untyped-def]
     """Sort by the digits of the bits of the numbers, the last digit first; NaNs come last."""
     n = len(x)
-    bits = x.view(np.uint64)
-    keys, other_keys = np.empty(n, np.uint64), np.empty(n, np.uint64)
-    order, other_order = np.empty(n, np.uint32), np.empty(n, np.uint32)
     for i in range(n):
         keys[i], order[i] = bits[i], i
         if np.isnan(x[i]):
@@ -170,7 +174,6 @@ def _argsort(x):  # type: ignore[no-untyped-def]
             keys[i] = ~keys[i]
         else:
             keys[i] |= np.uint64(2**63)
-    first = np.empty(2**_DIGIT, np.uint32)
     mask = np.uint64(2**_DIGIT - 1)
     for position in range(0, 64, _DIGIT):
         shift = np.uint64(position)
