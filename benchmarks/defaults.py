@@ -84,7 +84,7 @@ def fold_of(dataset: str, kind: str, fold: int) -> tuple[list[float], str]:
     for loss in LOSSES:
         predicted = fitted.set_params(loss=loss).predict(_safe_indexing(X, test))
         found.append(float(get_loss(loss).value(Y[test], predicted).mean()))
-    names = ("scaling_", "C_", "min_samples_split_", "max_features_")
+    names = ("scaling_", "C_", "chain_method_", "min_samples_split_", "max_features_")
     return found, " ".join(f"{getattr(fitted, name)}" for name in names if hasattr(fitted, name))
 
 

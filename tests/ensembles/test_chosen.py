@@ -18,7 +18,8 @@ from comitia.ensembles._logistic import FastLogistic
 from comitia.ensembles._samples import TrainingSet
 
 ENSEMBLES = [EBRClassifier(n_estimators=3), ECCClassifier(n_estimators=3), EMODTClassifier(3)]
-CHOSEN = {"C": "C_", "scaling": "scaling_", "min_samples_split": "min_samples_split_", "max_features": "max_features_"}
+NAMES = ("C", "scaling", "chain_method", "min_samples_split", "max_features")
+CHOSEN = {name: f"{name}_" for name in NAMES}
 each = pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda ensemble: type(ensemble).__name__)
 
 
@@ -76,7 +77,7 @@ def test_little_data_and_other_forms_leave_something_to_fit(ensemble, kind):
     fitted = clone(ensemble).set_params(random_state=0).fit(X, Y)
     assert fitted.predict(X).shape == Y.shape
     if kind in ("few instances", "constant labels"):
-        usual = {"C": 1.0, "scaling": "standard", "min_samples_split": 8, "max_features": "sqrt"}
+        usual = dict(zip(NAMES, (1.0, "standard", "predict", 4, "sqrt"), strict=True))
         assert chosen(fitted).items() <= usual.items()
 
 
@@ -145,6 +146,54 @@ def test_who_gives_the_size_of_leaves_gets_it():
     fitted = EMODTClassifier(3, min_samples_leaf=5, random_state=0).fit(X, Y)
     assert fitted.min_samples_split_ == 2
     assert min(tree.n_samples[tree.is_leaf].min() for tree in fitted.members_.trees) >= 5
+
+
+def test_chains_weigh_seen_labelsets_where_labels_agree_and_not_where_new_sets_come():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 6))
+    # What the first link decides, those after it only repeat, however sure it was; and nearly every labelset is new.
+    agreeing = np.repeat((X[:, :1] + 2 * rng.normal(size=(1000, 1)) > 0).astype(np.int8), 4, axis=1)
+    new = (X @ rng.normal(size=(6, 20)) > 2).astype(np.int8)
+    for Y, method in ((agreeing, "joint"), (new, "predict")):
+        fitted = ECCClassifier(n_estimators=20, oob_score=True, random_state=0).fit(X, Y)
+        assert fitted.chain_method_ == method
+        assert fitted.supports_joint == fitted.can_decide_by("ctp-joint") == (method == "joint")
+        assert ("ctp-joint" in fitted.oob_table_["subset01"]) == (method == "joint")
+        same = clone(fitted).set_params(chain_method=method).fit(X, Y)
+        np.testing.assert_array_equal(same.predict_proba(X), fitted.predict_proba(X))
+
+
+def test_what_chains_pass_on_is_not_tried_with_many_labelsets_or_a_learner_of_ones_own(monkeypatch):
+    from sklearn.linear_model import LogisticRegression
+
+    def refused(*given, **more):
+        raise AssertionError("tried")
+
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(400, 3)), (rng.random((400, 40)) < 0.5).astype(np.int8)
+    monkeypatch.setattr("comitia.ensembles._chosen_chains.fit_chains", refused)
+    assert ECCClassifier(n_estimators=2, C=1.0, scaling="none").fit(X, Y).chain_method_ == "predict"
+    assert ECCClassifier(LogisticRegression(), n_estimators=2).fit(X, Y[:, :2]).chain_method_ == "predict"
+    assert ECCClassifier(n_estimators=2, chain_method="joint").fit(X, Y[:, :2]).chain_method_ == "joint"
+    with pytest.raises(AssertionError, match="tried"):
+        ECCClassifier(n_estimators=2).fit(X, Y[:, :2])
+
+
+@pytest.mark.parametrize("order", [[2, 0, 1], [[2, 0, 1], [0, 1, 2]]])
+def test_chains_of_given_orders_are_tried_in_these(monkeypatch, order):
+    from comitia.ensembles import _chosen_chains
+
+    X, Y = make()
+    tried = []
+
+    def seen(X, Y, orders, **more):
+        tried.append(np.asarray(orders).tolist())
+        return fit_chains(X, Y, orders, **more)
+
+    fit_chains = _chosen_chains.fit_chains
+    monkeypatch.setattr(_chosen_chains, "fit_chains", seen)
+    ECCClassifier(n_estimators=2, order=order, random_state=0).fit(X, Y)
+    assert tried == [[[2, 0, 1], order[-1] if len(order) == 2 else [2, 0, 1]] * 2 + [[2, 0, 1]]]
 
 
 def test_parameters_of_the_default_learner_are_refused_where_they_mean_nothing():

@@ -11,9 +11,12 @@ from comitia._errors import ComitiaError
 from comitia._labels import dense
 from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
-from comitia.ensembles._crews import ChainCrew, Crew, MemberList
+from comitia.ensembles._chosen import AUTO
+from comitia.ensembles._chosen_chains import MEMBERS as TRIED
+from comitia.ensembles._chosen_chains import choose_chain_method
+from comitia.ensembles._crews import ChainCrew, ChainMethod, Crew, MemberList
 from comitia.ensembles._foreign import Chain, fit_each
-from comitia.ensembles._logistic import Scaling, scaled
+from comitia.ensembles._logistic import FastLogistic, Scaling, scaled
 from comitia.ensembles._parameters import (
     CalibrationLike,
     HowLike,
@@ -44,10 +47,13 @@ class ECCClassifier(BaseLearnerEnsemble):
     C : "auto" or float, default="auto"
     scaling : {"auto", "none", "standard", "range"}, default="auto"
         Of the default learner, as in :class:`EBRClassifier`; chosen for the labels one by one.
-    chain_method : {"predict", "predict_proba", "joint"}, default="predict"
+    chain_method : {"auto", "predict", "predict_proba", "joint"}, default="auto"
         What a link passes on to the next: its decision, as in the paper, or its probability.  ``"joint"`` passes on
         nothing that is uncertain: each chain gives every labelset of the training data its probability by the chain
-        rule, P(y) = Π_k P(y_k | x, y_<k), so that members have joint beliefs, and marginals that are true.
+        rule, P(y) = Π_k P(y_k | x, y_<k), so that members have joint beliefs, and marginals that are true if no other
+        labelsets occur.  ``"auto"`` is ``"predict"``, or ``"joint"`` where a few chains have a smaller Brier score with
+        it out of bag, by more than two standard errors; nothing is tried with a base learner of one's own, or if
+        labelsets times labels exceed 10,000.
     order : "random" or array-like of int, default="random"
         ``"random"`` gives each member a random order of its own; an array of shape (K,) is the order of all members,
         one of shape (M, K) has an order for each.
@@ -61,6 +67,8 @@ class ECCClassifier(BaseLearnerEnsemble):
     [[sampling attributes]]
     orders_ : array of int, shape (M, K)
         The order of each member's chain.
+    chain_method_ : str
+        What links pass on: what was given, or what was chosen in the first fit.
     C_, scaling_ : float, str
         What the default learner has: what was given, or what was chosen in the first fit.
 
@@ -83,9 +91,11 @@ class ECCClassifier(BaseLearnerEnsemble):
 
     @property
     def supports_joint(self) -> bool:  # type: ignore[override]
-        """Whether chains give joint distributions."""
-        return self.chain_method == "joint"
+        """Whether chains give joint distributions; nobody knows before a fit that chooses."""
+        method = getattr(self, "chain_method_", None) if self.chain_method == AUTO else self.chain_method
+        return bool(method == "joint")
 
+    chain_method_: ChainMethod
     orders_: NDArray[np.intp]
 
     def __init__(
@@ -95,7 +105,7 @@ class ECCClassifier(BaseLearnerEnsemble):
         *,
         C: Literal["auto"] | float = "auto",
         scaling: Literal["auto"] | Scaling = "auto",
-        chain_method: Literal["predict", "predict_proba", "joint"] = "predict",
+        chain_method: Literal["auto", "predict", "predict_proba", "joint"] = "auto",
         order: Literal["random"] | ArrayLike = "random",
         loss: TargetLike = "hamming",
         aggregation: HowLike | None = None,
@@ -154,9 +164,9 @@ class ECCClassifier(BaseLearnerEnsemble):
         return max(labels, min(labelsets, 256)) if self.supports_joint else labels
 
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
-        if self.chain_method not in ("predict", "predict_proba", "joint"):
+        if self.chain_method not in (AUTO, "predict", "predict_proba", "joint"):
             raise ComitiaError(
-                f"chain_method must be 'predict', 'predict_proba' or 'joint'; got {self.chain_method!r}."
+                f"chain_method must be 'auto', 'predict', 'predict_proba' or 'joint'; got {self.chain_method!r}."
             )
         orders = self._orders(members, data.Y.shape[1])
         crew = self._fit_chains(data, members, orders)
@@ -165,9 +175,11 @@ class ECCClassifier(BaseLearnerEnsemble):
 
     def _fit_chains(self, data: TrainingSet, members: range, orders: NDArray[np.intp]) -> Crew:
         fast = self._learner(data, members)
+        if not members.start:
+            self.chain_method_ = self._method(data, fast)
         if fast is None:
             seeds = member_integers(self._entropy, members)
-            each = [(self.estimator, m, int(seed), orders[m], self.chain_method) for m, seed in enumerate(seeds)]
+            each = [(self.estimator, m, int(seed), orders[m], self.chain_method_) for m, seed in enumerate(seeds)]
             return MemberList(tuple(fit_each(Chain.fitted, data, each, self.n_jobs, self.verbose)))
         centre, scale = fast.centre_and_scale(data.X, data.weight)
         fit = fit_chains(
@@ -181,7 +193,16 @@ class ECCClassifier(BaseLearnerEnsemble):
             verbose=self.verbose,
             device=self.device,
         )
-        return ChainCrew(fit, centre, scale, self.chain_method)
+        return ChainCrew(fit, centre, scale, self.chain_method_)
+
+    def _method(self, data: TrainingSet, fast: FastLogistic | None) -> ChainMethod:
+        if self.chain_method != AUTO:
+            return self.chain_method
+        if self.estimator is not None or fast is None:
+            return "predict"
+        K = data.Y.shape[1]
+        orders = self._orders(range(TRIED), K) if isinstance(self.order, str) else np.resize(self.order, (TRIED, K))
+        return choose_chain_method(data, self._entropy, fast, orders, self.n_jobs)
 
     def _orders(self, members: range, n_labels: int) -> NDArray[np.intp]:
         if isinstance(self.order, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from comitia._labels import FloatArray, IntArray, LabelArray, LabelRows, Labels
 from comitia.ensembles._samples import Instances, TrainingSet, draw, member_seed
 
-AUTO = "auto"
+AUTO: Final = "auto"
 """The value of a parameter that is to choose itself."""
 
 # Below so many instances nothing is chosen; no more than these, and no more labels, are looked at.

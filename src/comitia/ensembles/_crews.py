@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ class Asked:
     n_jobs: int | None = None
     about: NDArray[np.bool_] | None = None
 
+
+ChainMethod: TypeAlias = Literal["predict", "predict_proba", "joint"]
 
 # Labelsets of a chain's joint distribution that together have less than this may be left out.
 _MISSING = 1e-3
@@ -146,7 +148,7 @@ class ChainCrew:
     fit: ChainFit
     centre: FloatArray
     scale: FloatArray
-    method: Literal["predict", "predict_proba", "joint"]
+    method: ChainMethod
 
     def __post_init__(self) -> None:
         if not isinstance(self.fit, ChainFit):

@@ -17,6 +17,7 @@ from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_parts
 from comitia.learners._chain_joint_kernels import weigh_sets
 from comitia.learners._chains import ChainFit
+from comitia.learners._few_rows import are_few
 from comitia.learners._logistic_predict import ROWS, linear_scores
 
 MISSING = 1e-3
@@ -125,7 +126,7 @@ def chain_joint(
         rows = np.flatnonzero(about[place])
         return _spread(_joint_of(fit, m, X[rows], trie, weight.take(rows), missing / 2), rows, X.shape[0])
 
-    return _in_threads(ask, range(len(chosen)), local_threads(n_jobs))
+    return _in_threads(ask, range(len(chosen)), 1 if are_few(X) else local_threads(n_jobs))
 
 
 def _spread(some: sp.csr_array, rows: NDArray[np.intp], n: int) -> sp.csr_array:
