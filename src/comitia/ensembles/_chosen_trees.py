@@ -16,7 +16,7 @@ from comitia.learners._tree import apply_trees, grow_trees
 from comitia.learners._tree_pruning import cut_back
 
 _SPLITS = (2, 4, 8, 16, 32)
-_USUAL_SPLIT = 8
+_USUAL_SPLIT = 4
 _MEMBERS = 10
 
 

@@ -37,7 +37,7 @@ class EMODTClassifier(BootstrapEnsemble):
 
     Parameters
     ----------
-    n_estimators : int, default=50
+    n_estimators : int, default=100
         Number of trees.
     max_features : "auto", "sqrt", int, float or None, default="auto"
         Features tried at a split: the square root of their number, a number, a share, or all.  ``"auto"`` is the square
@@ -47,7 +47,7 @@ class EMODTClassifier(BootstrapEnsemble):
     min_samples_split : "auto" or int, default="auto"
         Fewest instances in a node that is split.  With two, leaves are pure, and what a tree votes for depends on the
         loss no more; a few leave it something to decide, and unlike a limit on leaves still let rare labels be split
-        off.  ``"auto"`` is 8, or 2, 4, 16 or 32 where a few trees, cut back to it, do better out of bag: by the Brier
+        off.  ``"auto"`` is 4, or 2, 8, 16 or 32 where a few trees, cut back to it, do better out of bag: by the Brier
         score that a whole forest would have, and by more than two standard errors.  With fewer than 20 distinct
         instances, or if all labels are constant, nothing is chosen.  Where ``min_samples_leaf`` is given, it is 2.
     max_depth : int or None, default=None
@@ -92,7 +92,7 @@ class EMODTClassifier(BootstrapEnsemble):
 
     def __init__(
         self,
-        n_estimators: int = 50,
+        n_estimators: int = 100,
         *,
         max_features: Literal["auto", "sqrt"] | int | float | None = "auto",
         min_samples_leaf: int = 1,
