@@ -218,6 +218,15 @@ def test_texts_that_are_all_numbers_are_numbers_but_codes_are_not() -> None:
     assert TableEncoder().fit(numbered).kinds_ == {"id": "left out", "zip": "category", "x": "number"}
 
 
+def test_codes_that_differ_in_every_row_are_identifiers_and_rare_ones_are_said_to_be_rare() -> None:
+    codes = [f"{i:05}" for i in range(100)]
+    X = pd.DataFrame({"customer": codes, "zip": [codes[i // 2] for i in range(100)], "x": range(100)})
+    encoder = TableEncoder().fit(X)
+    assert encoder.describe() == (
+        "numbers 1; categories 1: zip, 50 values, all of them rare; left out 1: customer, every row differs"
+    )
+
+
 def test_missing_numbers_are_kept_or_imputed_with_an_indicator() -> None:
     X = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 3.0]})
     np.testing.assert_array_equal(TableEncoder().fit_transform(X), X)

@@ -365,6 +365,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _values_in_words(self, name: str) -> str:
         found = self.encoders_[name]
         kept = [value for value in found.values if value not in (None, RARE)]
+        if not kept and found.rare:
+            return f"{len(found.rare)} values, all of them rare"
         rare = f" and {len(found.rare)} rare ones" if found.rare else ""
         return f"{len(kept)} value{'' if len(kept) == 1 else 's'}{rare}"
 

@@ -105,7 +105,7 @@ def _as_number_or_date(name: str, cells: Cells, counts: Counter[str], written: W
     if any(4 * len(as_numbers(sample, other)) >= len(sample) for other in NOTATIONS):
         numbers = as_numbers(counts, written.numbers)
         if len(numbers) == len(counts):
-            return Use("category" if are_codes(counts) else "number")
+            return None if are_codes(counts) else Use("number")
         looks_like = max((as_numbers(counts, other) for other in (written.numbers, *NOTATIONS)), key=len)
         most = len(looks_like) > FEW_VALUES and sum(counts[value] for value in looks_like) > counts.total() / 2
         if most and not are_codes(looks_like):  # identifiers in hexadecimal digits, or codes with an "unknown"
