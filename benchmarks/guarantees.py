@@ -18,6 +18,7 @@ from pathlib import Path
 from sklearn.model_selection import ShuffleSplit
 
 from benchmarks.case import DATA
+from benchmarks.decisions_for_sets import MEMBERS
 from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
 from comitia.datasets import fetch_dataset
 from comitia.measures import RecallAtLeast
@@ -79,7 +80,7 @@ def keep(dataset: str, ensemble: str, split: int) -> Kept:
     data = fetch_dataset(dataset, data_home=DATA)
     train, test = list(ShuffleSplit(SPLITS, test_size=1 / 3, random_state=0).split(data.Y))[split]
     known, new = data.take(train), data.take(test)
-    fitted = ENSEMBLES[ensemble](oob_score=True, random_state=split).fit(known.X, known.Y)
+    fitted = ENSEMBLES[ensemble](n_estimators=MEMBERS, oob_score=True, random_state=split).fit(known.X, known.Y)
     answers = [fitted.predict_partial(new.X, guarantee=asked) for asked in ASKED]
     reached = [RecallAtLeast(asked).value(new.Y, answer) for asked, answer in zip(ASKED, answers, strict=True)]
     return Kept(dataset, ensemble, split, reached, [float((answer < 0).mean()) for answer in answers])
