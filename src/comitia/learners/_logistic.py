@@ -98,7 +98,8 @@ def fit_logistic(
     Parameters
     ----------
     X : array or sparse array of shape (n, d)
-        Columns of which less than a tenth is present are kept sparse, whatever X is.
+        Columns of which four fifths are zero are kept sparse, whatever X is, and with an intercept those of which four
+        fifths have any one value.
     targets : array of shape (n, L)
         0 or 1.
     sample_weight : array of shape (n, W), optional

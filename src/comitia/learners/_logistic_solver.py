@@ -90,7 +90,8 @@ class Objectives:
         if thin:
             add_products(design, rows, coefficients, scores)
         e = np.exp(-np.abs(scores))
-        return (self.sample.weights[:, None] * e / ((1 + e) * (1 + e))).T.astype(np.float32, order="C")
+        found = self.sample.weights[:, None] * e / ((1 + e) * (1 + e))
+        return np.ascontiguousarray(found.T, dtype=np.float32)
 
     def hessian(self, weights: Array, diagonal: bool, kept: Array | slice = slice(None)) -> Array:
         """Return Xᵀ diag(weights) X plus the second derivatives of the penalty, in double precision.
