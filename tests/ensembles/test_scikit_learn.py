@@ -20,11 +20,13 @@ ESTIMATORS = [
     EBRClassifier(),
     ECCClassifier(),
     EMODTClassifier(),
-    EMODTClassifier(splitter="random"),
+    # Leaves of one instance or two can all agree, where a check wants no probability to be zero; and votes about a few
+    # instances of a check are not for the class that is likelier on average.
+    EMODTClassifier(splitter="random", min_samples_split=8),
     EBRClassifier(loss="f1"),
     ECCClassifier(loss="jaccard"),
-    EMODTClassifier(loss="subset01"),
-    EMODTClassifier(loss="f1", aggregation="ptc-mbr"),
+    EMODTClassifier(loss="subset01", min_samples_split=8),
+    EMODTClassifier(loss="f1", aggregation="ptc-mbr", min_samples_split=8),
     CommitteeClassifier([("trees", EMODTClassifier(10)), ("lines", EBRClassifier(n_estimators=10))], aggregation="gmv"),
     MultilabelBaggingClassifier(MultiOutputClassifier(LOGISTIC)),
     MultilabelVotingClassifier([("relevance", MultiOutputClassifier(LOGISTIC)), ("chain", ClassifierChain(LOGISTIC))]),
