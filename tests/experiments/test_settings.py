@@ -2,7 +2,7 @@
 
 import pytest
 
-from comitia import _titles
+from comitia import CommitteeClassifier, ECCClassifier, EMODTClassifier, _titles
 from comitia.experiments import EnsembleSetting, LossSetting
 from comitia.losses import CustomLoss
 from tests.experiments.own_code import urgent
@@ -30,6 +30,17 @@ from tests.experiments.own_code import urgent
 )
 def test_members_are_those_of_all_voters(setting, members):
     assert setting.n_members == members
+
+
+def test_only_what_every_fold_has_is_offered():
+    """Chains choose in a fit whether they have joint beliefs; rows of some folds would be no mean of all."""
+    assert EnsembleSetting("emodt").offers("ctp-joint")
+    assert EnsembleSetting("ecc", {"chain_method": "joint"}).offers("ctp-joint")
+    assert not EnsembleSetting("ecc").offers("ctp-joint")
+    assert EnsembleSetting("ecc").offers("ctp")
+    trees, chains = ("trees", EMODTClassifier()), ("chains", ECCClassifier())
+    assert EnsembleSetting(name="mine", estimator=CommitteeClassifier(members=[trees])).offers("ctp-joint")
+    assert not EnsembleSetting(name="mine", estimator=CommitteeClassifier(members=[trees, chains])).offers("ctp-joint")
 
 
 def named(loss):

@@ -147,7 +147,10 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
     @property
     def supports_joint(self) -> bool:  # type: ignore[override]
         """Whether all ensembles give joint distributions; a reading makes them of the others' marginals."""
-        return hasattr(self, "members_") and all(ensemble.supports_joint for ensemble in self.members_.ensembles)
+        if hasattr(self, "members_"):
+            return all(ensemble.supports_joint for ensemble in self.members_.ensembles)
+        given = [one[1] for one in self.members] if _are_pairs(self.members) else []
+        return bool(given) and all(isinstance(one, MultilabelEnsemble) and one.supports_joint for one in given)
 
     @property
     def named_members_(self) -> dict[str, Any]:
@@ -365,7 +368,8 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
 
 def _are_pairs(members: Any) -> bool:
-    return not isinstance(members, str) and all(isinstance(one, tuple | list) and len(one) == 2 for one in members)
+    is_list = isinstance(members, Sequence) and not isinstance(members, str)
+    return is_list and all(isinstance(one, tuple | list) and len(one) == 2 for one in members)
 
 
 # Instances whose pooled beliefs are kept during a fit.

@@ -185,10 +185,11 @@ def _decided_by(plan: Plan, cell: Cell, ensemble: Any) -> dict[str, str]:
 
 
 def _aggregations(plan: Plan, cell: Cell) -> tuple[str, ...]:
+    """What can be decided by in every fold: an ensemble may choose in a fit whether it has joint beliefs."""
     setting = plan.setting(cell.ensemble)
     if setting.foreign:
         return tuple(name for name in plan.aggregations if name in OF_ONE_MEMBER)
-    return tuple(name for name in plan.aggregations if name != CHOSEN_BY_OOB or setting.leaves_out)
+    return tuple(name for name in plan.aggregations if setting.offers(name))
 
 
 def _own(ensemble: Any, X: Any) -> LabelArray:
@@ -218,7 +219,7 @@ def _digits(plan: Plan, ensemble: Any, held_out: Dataset) -> dict[str, Any]:
     known = [loss for loss in plan.losses if isinstance(loss, str) and loss not in plan.measures]
     loss = "subset01" if "subset01" in known else next(iter(known), "hamming")
     cell = Cell(DIGITS, plan.ensembles[0].name, 0, 0)
-    names = [name for name in _aggregations(plan, cell) if name != CHOSEN_BY_OOB and ensemble.can_decide_by(name)]
+    names = [name for name in _aggregations(plan, cell) if name != CHOSEN_BY_OOB]
     before = {name: ensemble.get_params()[name] for name in ("loss", "aggregation")}
     lit = {name: ensemble.set_params(loss=loss, aggregation=name).predict(held_out.X) for name in names}
     ensemble.set_params(**before)

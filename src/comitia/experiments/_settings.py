@@ -193,6 +193,10 @@ class EnsembleSetting:
         if all(missing):
             raise PlanError(f"ensemble {self.name!r} has {', and '.join(missing)}")
 
+    def offers(self, aggregation: str) -> bool:
+        """Whether the ensemble can decide by an aggregation whatever it is fitted to."""
+        return not self._lacks(aggregation)
+
     def _lacks(self, aggregation: str) -> str:
         if aggregation == CHOSEN_BY_OOB and not self.leaves_out:
             return "no out-of-bag losses to choose by: set bootstrap = true or max_samples"
