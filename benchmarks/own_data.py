@@ -17,7 +17,7 @@ from benchmarks.case import Case
 _TRAIN = """
 import json, sys
 from benchmarks.case import peak_memory
-from comitia.cli.app import app
+from comitia.cli._app import app
 app(sys.argv[1:], standalone_mode=False)
 print(json.dumps(peak_memory()))
 """

@@ -31,6 +31,12 @@ def test_files_have_at_most_400_lines_and_functions_at_most_70_beside_their_docs
             assert node.end_lineno - node.lineno + 1 - len(docstring) <= 70, node.name
 
 
+def test_init_files_are_the_doors_and_every_other_module_has_an_underscore():
+    for path in SOURCES:
+        parts = path.relative_to(SOURCES[0].parent).with_suffix("").parts
+        assert parts[-1] == "__init__" or any(part.startswith("_") for part in parts), path
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCES[0].parent)))
 def test_no_file_is_compiled_with_a_warning(path):
     """Python warns of literals that are compared as objects, which may be equal and still be others."""

@@ -15,9 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import comitia
 from comitia import ENSEMBLES, ComitiaError, ModelFileError, load, save
-from comitia._model_archive import inspect
 from comitia.aggregation import CombineThenPredict
-from comitia.model_file import Model, known_types
+from comitia.model_file import Model
+from comitia.model_file._archive import inspect
+from comitia.model_file._model import known_types
 from comitia.relevance import TrimmedMean
 
 # A committee has ensembles in the place of a number of members.

@@ -17,7 +17,7 @@ import pandas as pd
 import comitia
 from comitia import ENSEMBLES, ComitiaError, ModelFileError
 from comitia.datasets import make_joint
-from comitia.model_file import known_types
+from comitia.model_file._model import known_types
 from tests.attack.run import Log, clock
 
 SECONDS = 60

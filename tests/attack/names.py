@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from comitia import ComitiaError
 from comitia._compare import read_run
-from comitia.cli.app import app
+from comitia.cli._app import app
 from comitia.datasets import make_joint
 from comitia.experiments import DataSource, EnsembleSetting, Plan, run_plan
 from tests.attack.run import Log

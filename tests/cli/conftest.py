@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from comitia.cli.app import app
+from comitia.cli._app import app
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from comitia.cli.tables import tables
+from comitia.cli._tables import tables
 from comitia.experiments import Store, parse_plan
 from comitia.report import Results
 from tests.cli.conftest import comitia
@@ -144,7 +144,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is(joint_csv, tmp_path):
 
 
 def test_a_run_without_a_folder_takes_the_next_number(tmp_path, monkeypatch):
-    from comitia.cli.compare import _new_folder
+    from comitia.cli._compare import _new_folder
 
     monkeypatch.chdir(tmp_path)
     runs = Path("comitia-runs")

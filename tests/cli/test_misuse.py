@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_read_is_told_without_a_traceback(content, answer,
 def test_debugging_shows_the_traceback(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from comitia.cli.app import app
+    from comitia.cli._app import app
 
     ended = CliRunner(env={"COMITIA_DEBUG": "1"}).invoke(app, ["report", str(tmp_path)])
     assert isinstance(ended.exception, ValueError)
@@ -118,7 +118,7 @@ def test_a_bug_shows_its_traceback_and_where_it_should_go(tmp_path, monkeypatch)
     def broken(*arguments, **options):
         raise ValueError("a wrong turn")
 
-    monkeypatch.setattr("comitia.cli.report.read_run", broken)
+    monkeypatch.setattr("comitia.cli._report.read_run", broken)
     ended = comitia("report", tmp_path)
     assert ended.code == 1
     assert ended.out == ""

@@ -375,7 +375,7 @@ def test_the_shell_completes_commands_options_and_names(monkeypatch):
 
     def completed(line: str) -> list[str]:
         asked = {"_COMITIA_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-        program = "import sys; sys.argv = ['comitia']; from comitia.cli.app import app; app(prog_name='comitia')"
+        program = "import sys; sys.argv = ['comitia']; from comitia.cli._app import app; app(prog_name='comitia')"
         return subprocess.run(
             [sys.executable, "-c", program], env=os.environ | asked, capture_output=True, text=True
         ).stdout.split()

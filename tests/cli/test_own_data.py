@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from comitia import EBRClassifier, EMODTClassifier, MultilabelVotingClassifier, save
-from comitia.cli.options import names
+from comitia.cli._options import names
 from comitia.datasets import load_dataset
 from comitia.model_file import Model
 from tests.cli.conftest import comitia

@@ -131,7 +131,7 @@ def test_a_dataset_that_cannot_be_had_is_told(tmp_path):
 
 
 def test_plans_of_one_name_in_different_folders_have_folders_of_their_own(tmp_path):
-    from comitia.cli.reproduce import _default_folder
+    from comitia.cli._reproduce import _default_folder
 
     files = [tmp_path / name / "study.toml" for name in ("one", "two")]
     for file in files:

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.table import Table
 
-from comitia.cli.screen import Screen
+from comitia.cli._screen import Screen
 
 EVIL = "a\x1b[31mred\x1b]0;title\x07\x9b\u202eb"
 

@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from comitia._interrupts import one_interrupt
-from comitia.cli.errors import explained
+from comitia.cli._errors import explained
 from comitia.experiments import Store, run_plan
 from tests.attack.runs import processes_of
 from tests.experiments.conftest import small_plan

@@ -20,7 +20,7 @@ def main() -> None:
     """
     with one_interrupt(to_the_end=True):
         try:
-            from comitia.cli.app import app
+            from comitia.cli._app import app
 
             app()
         except (Exception, KeyboardInterrupt) as error:

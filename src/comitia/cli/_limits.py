@@ -10,8 +10,8 @@ from typing import Any
 import comitia
 from comitia import ComitiaError
 from comitia._names import unknown
-from comitia.cli.errors import misuse
-from comitia.cli.options import split
+from comitia.cli._errors import misuse
+from comitia.cli._options import split
 from comitia.columns._kinds import matching
 
 

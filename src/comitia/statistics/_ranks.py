@@ -1,19 +1,6 @@
-"""Which method is better over several datasets, and whether the difference could be chance.
+"""Methods compared over several datasets by their ranks: Friedman's and Nemenyi's tests."""
 
-The tables here have one row per dataset and one column per method.  Ranks make results on different datasets
-comparable: 1 is best, ties share the average of the ranks they cover.  Friedman's test asks whether any
-method differs, Nemenyi's which pairs do (Demšar 2006).  On a single dataset there is nothing to rank over;
-there the corrected resampled t-test compares two methods across the folds of a cross-validation (Nadeau and
-Bengio 2003).
-
-References
-----------
-J. Demšar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.
-C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
-R. R. Bouckaert, E. Frank. Evaluating the replicability of significance tests. PAKDD 2004.
-F. Wilcoxon. Individual comparisons by ranking methods. Biometrics Bulletin 1, 1945.
-S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 1979.
-"""
+from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -22,45 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from comitia._errors import ComitiaError
-
-__all__ = [
-    "Nemenyi",
-    "TestResult",
-    "average_ranks",
-    "cliques",
-    "corrected_t_test",
-    "critical_distance",
-    "friedman",
-    "holm",
-    "nemenyi",
-    "ranks",
-    "wilcoxon",
-]
+from comitia.statistics._tests import TestResult
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class TestResult:
-    """The statistic of a test and the chance of one as extreme when nothing differs.
-
-    Parameters
-    ----------
-    statistic : float
-    p_value : float
-        The chance.
-
-    Examples
-    --------
-    >>> from comitia.statistics import wilcoxon
-    >>> wilcoxon([1.0, 2.0, 3.0, 4.0, 5.0])
-    TestResult(statistic=0.0, p_value=0.0625)
-    """
-
-    __test__ = False  # a result, not a test case, whatever pytest makes of its name
-
-    statistic: float
-    p_value: float
 
 
 @dataclass(frozen=True)
@@ -183,11 +134,12 @@ def critical_distance(methods: int, datasets: int, alpha: float = 0.05) -> float
     >>> round(critical_distance(3, 7), 2), round(critical_distance(5, 8, alpha=0.1), 2)
     (1.25, 1.94)
     """
-    _check_level(alpha)
+    if not 0 < alpha < 1:
+        raise ComitiaError(f"alpha must lie between 0 and 1, such as 0.05; got {alpha}.")
     if methods < 2:
-        raise ComitiaError(f"methods is {methods}: expected at least 2 to compare")
+        raise ComitiaError(f"methods must be at least 2, to be compared; got {methods}.")
     if datasets < 1:
-        raise ComitiaError(f"datasets is {datasets}: expected at least 1")
+        raise ComitiaError(f"datasets must be at least 1; got {datasets}.")
     quantile = stats.studentized_range.isf(alpha, methods, np.inf) / np.sqrt(2)
     return float(quantile * _standard_error(methods, datasets))
 
@@ -254,113 +206,21 @@ def cliques(average_ranks: ArrayLike, distance: float) -> list[list[int]]:
     return groups
 
 
-def corrected_t_test(differences: ArrayLike, test_share: float) -> TestResult:
-    """Test whether two methods differ on one dataset, from their differences in each fold.
-
-    Training sets of a cross-validation overlap, so folds are not independent and the usual t-test finds
-    differences that are not there.  The corrected resampled t-test widens the variance:
-    t = mean(d) / √((1/J + n_test/n_train) · var(d)) with J − 1 degrees of freedom, for J folds over all
-    repeats.
-
-    Parameters
-    ----------
-    differences : array-like of shape (folds,)
-        Value of one method minus value of the other, a fold of every repeat each; at least two.
-    test_share : float
-        Share of the instances that a fold tests on, between 0 and 1: 0.1 for ten folds.
-
-    Examples
-    --------
-    >>> from comitia.statistics import corrected_t_test
-    >>> points = [-2.0, -1.5, -2.5, -1.0, -3.0, -2.0, -1.0, -2.0, -2.5, -1.5]
-    >>> result = corrected_t_test(points, test_share=0.1)
-    >>> round(result.statistic, 2), round(result.p_value, 4)
-    (-6.28, 0.0001)
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    if values.ndim != 1 or len(values) < 2:
-        raise ComitiaError(f"differences has shape {values.shape}: expected one value for each of two folds or more")
-    if not np.isfinite(values).all():
-        raise ComitiaError("differences holds values that are not finite")
-    if not 0 < test_share < 1:
-        raise ComitiaError(f"test_share is {test_share}: expected a share between 0 and 1, such as 0.1 for ten folds")
-    mean, variance = float(values.mean()), float(values.var(ddof=1))
-    if variance == 0:
-        return TestResult(0.0, 1.0) if mean == 0 else TestResult(float(np.copysign(np.inf, mean)), 0.0)
-    statistic = mean / np.sqrt((1 / len(values) + test_share / (1 - test_share)) * variance)
-    return TestResult(float(statistic), float(2 * stats.t.sf(abs(statistic), len(values) - 1)))
-
-
-def wilcoxon(differences: ArrayLike) -> TestResult:
-    """Test whether two methods differ over several datasets, from their difference on each (the signed-rank test).
-
-    The statistic is the smaller sum of the ranks of |d|, of those datasets on which one method is better and of those
-    on which the other is; datasets without a difference are left out.  Without ties and up to 50 datasets the p-value
-    is exact, so that 5 datasets can never tell two methods apart at 0.05: it is at least 2 / 2⁵.
-
-    Parameters
-    ----------
-    differences : array-like of shape (datasets,)
-        Value of one method minus value of the other; at least two.
-
-    Examples
-    --------
-    >>> from comitia.statistics import wilcoxon
-    >>> wilcoxon([-2.0, -1.5, -2.5, -1.0, -3.0, 0.5]).p_value
-    0.0625
-    >>> wilcoxon([0.0, 0.0]).p_value
-    1.0
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
-        raise ComitiaError(f"differences must be numbers, one for each of two datasets or more; got {differences!r}.")
-    if not values.any():
-        return TestResult(0.0, 1.0)
-    result = stats.wilcoxon(values)
-    return TestResult(float(result.statistic), float(result.pvalue))
-
-
-def holm(p_values: ArrayLike) -> Floats:
-    """Adjust the p-values of several comparisons so that any false finding at all stays below the level.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (comparisons,)
-
-    Examples
-    --------
-    >>> from comitia.statistics import holm
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
-    values = np.asarray(p_values, dtype=np.float64)
-    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
-        raise ComitiaError(f"p_values is {p_values!r}: expected a list of numbers from 0 to 1")
-    order = np.argsort(values, kind="stable")
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)).clip(max=1.0)
-    return adjusted
-
-
 def _standard_error(methods: int, datasets: int) -> float:
     return float(np.sqrt(methods * (methods + 1) / (6 * datasets)))
-
-
-def _check_level(alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise ComitiaError(f"alpha is {alpha}: expected a level between 0 and 1, such as 0.05")
 
 
 def _checked(table: ArrayLike, datasets: int = 1, methods: int = 2) -> Floats:
     values = np.asarray(table, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] < datasets or values.shape[1] < methods:
         raise ComitiaError(
-            f"table has shape {values.shape}: expected (datasets, methods) with at least {datasets} "
-            f"dataset(s) and {methods} methods"
+            f"table must have shape (datasets, methods), {datasets} or more datasets and {methods} or more methods; "
+            f"got shape {values.shape}."
         )
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ComitiaError(
-            f"table[{row}, {column}] is {values[row, column]}: every method needs a value on every dataset"
+            "table must hold a finite value for every method on every dataset; "
+            f"got {values[row, column]} in row {row}, column {column}."
         )
     return values

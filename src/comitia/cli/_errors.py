@@ -20,7 +20,7 @@ from rich.markup import escape
 from comitia import ComitiaError
 from comitia._interrupts import is_interrupt, last_words, say_when_stopped
 from comitia._names import printable
-from comitia.cli.screen import messages
+from comitia.cli._screen import messages
 
 _CHECKS_OF_DATA = "sklearn.utils.validation"
 """Where scikit-learn refuses data, with a plain ValueError."""

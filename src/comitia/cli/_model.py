@@ -17,11 +17,11 @@ from comitia import ComitiaError
 from comitia._baselines import BASELINES, constant_answers
 from comitia._names import printable
 from comitia._titles import aggregation_and_pool
-from comitia.cli.answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, known_labels, write
-from comitia.cli.data import data_source, introduce, loaded
-from comitia.cli.errors import misuse
-from comitia.cli.limits import asked_limits, limits_on, option_names
-from comitia.cli.options import (
+from comitia.cli._answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, known_labels, write
+from comitia.cli._data import data_source, introduce, loaded
+from comitia.cli._errors import misuse
+from comitia.cli._limits import asked_limits, limits_on, option_names
+from comitia.cli._options import (
     AbstainRate,
     AggregationOption,
     AsJson,
@@ -63,7 +63,7 @@ from comitia.cli.options import (
     one,
     split,
 )
-from comitia.cli.screen import messages, print_json
+from comitia.cli._screen import messages, print_json
 from comitia.datasets import Dataset, load_features
 from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN

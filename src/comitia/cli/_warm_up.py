@@ -15,7 +15,7 @@ from sklearn.datasets import make_multilabel_classification
 from comitia import AGGREGATIONS, ENSEMBLES, LOSSES, READINGS, CommitteeClassifier, EMODTClassifier
 from comitia._compiled import seconds_compiling
 from comitia._labels import pack_rows
-from comitia.cli.screen import messages, print_line
+from comitia.cli._screen import messages, print_line
 from comitia.report._words import duration
 
 

@@ -14,9 +14,9 @@ from rich.table import Table
 from comitia import ComitiaError
 from comitia._compare import Labelled, dataset_names, introduction, named_source
 from comitia._names import enumerated, unknown
-from comitia.cli.errors import as_options, misuse
-from comitia.cli.options import AsJson, DataHome, names, split
-from comitia.cli.screen import messages, print_json, results
+from comitia.cli._errors import as_options, misuse
+from comitia.cli._options import AsJson, DataHome, names, split
+from comitia.cli._screen import messages, print_json, results
 from comitia.datasets import CatalogueEntry, DataFormatError, Dataset, fetch_dataset, list_datasets, load_features
 from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN

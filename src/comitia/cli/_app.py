@@ -8,14 +8,14 @@ from collections.abc import Callable
 import typer
 
 import comitia
-from comitia.cli.compare import compare
-from comitia.cli.data import datasets
-from comitia.cli.errors import explained
-from comitia.cli.model import predict, train
-from comitia.cli.report import report
-from comitia.cli.reproduce import reproduce
-from comitia.cli.screen import print_line
-from comitia.cli.warm_up import warm_up
+from comitia.cli._compare import compare
+from comitia.cli._data import datasets
+from comitia.cli._errors import explained
+from comitia.cli._model import predict, train
+from comitia.cli._report import report
+from comitia.cli._reproduce import reproduce
+from comitia.cli._screen import print_line
+from comitia.cli._warm_up import warm_up
 
 app = typer.Typer(
     name="comitia",

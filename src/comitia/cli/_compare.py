@@ -10,10 +10,10 @@ from rich.markup import escape
 
 import comitia
 from comitia._compare import ENSEMBLE_NAMES, Compared, comparison
-from comitia.cli.data import data_source, introduce, loaded
-from comitia.cli.errors import misuse
-from comitia.cli.execution import execute, on_device
-from comitia.cli.options import (
+from comitia.cli._data import data_source, introduce, loaded
+from comitia.cli._errors import misuse
+from comitia.cli._execution import execute, on_device
+from comitia.cli._options import (
     Aggregations,
     AsJson,
     Categories,
@@ -47,7 +47,7 @@ from comitia.cli.options import (
     column_options,
     names,
 )
-from comitia.cli.screen import results
+from comitia.cli._screen import results
 from comitia.datasets import Dataset
 from comitia.experiments import Plan
 from comitia.experiments._plan import TARGET_NAMES, WAYS, file_name

@@ -25,9 +25,9 @@ from comitia import ComitiaError
 from comitia._compare import results_of
 from comitia._compiled import is_kept
 from comitia._interrupts import say_when_stopped
-from comitia.cli.errors import misuse
-from comitia.cli.screen import messages, print_json, print_line, results
-from comitia.cli.tables import folded_command, recommendation_texts, tables
+from comitia.cli._errors import misuse
+from comitia.cli._screen import messages, print_json, print_line, results
+from comitia.cli._tables import folded_command, recommendation_texts, tables
 from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
 from comitia.learners._device import get_device

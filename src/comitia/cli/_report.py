@@ -9,9 +9,9 @@ import typer
 
 from comitia._compare import read_run
 from comitia._files import write_text
-from comitia.cli.execution import show
-from comitia.cli.options import AsJson, Details, Paper
-from comitia.cli.screen import print_json, print_line
+from comitia.cli._execution import show
+from comitia.cli._options import AsJson, Details, Paper
+from comitia.cli._screen import print_json, print_line
 
 
 def report(

@@ -1,4 +1,4 @@
-"""Fitted ensembles as files, which are opened without running any code that they might hold."""
+"""What is written and read: a fitted ensemble, the names of its columns, and the checks of whatever a file holds."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ import numpy as np
 from comitia import ensembles
 from comitia._errors import ComitiaError
 from comitia._files import whole_file
-from comitia._model_archive import ModelFileError, inspect
-from comitia._model_inputs import model_inputs
 from comitia.aggregation import AGGREGATIONS
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Medians
 from comitia.ensembles import MultilabelEnsemble
 from comitia.losses import LOSSES, Constraints
 from comitia.measures import MEASURES
+from comitia.model_file._archive import ModelFileError, inspect
+from comitia.model_file._inputs import model_inputs
 from comitia.relevance import POOLS, READINGS, mixture
 
 if typing.TYPE_CHECKING:
     from comitia.datasets import Dataset
-
-__all__ = ["Model", "ModelFileError", "load", "save"]
 
 _FORMAT = 2
 _SCALARS = tuple(np.dtype(code).type for code in "?bhilqBHILQefdU")

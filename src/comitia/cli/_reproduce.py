@@ -11,10 +11,10 @@ from rich.markup import escape
 
 from comitia import ComitiaError
 from comitia._compare import published_file
-from comitia.cli.errors import misuse
-from comitia.cli.execution import execute, on_device
-from comitia.cli.options import AsJson, Cluster, DataHome, Device, Jobs, Paper, SameBits, Trust, names
-from comitia.cli.screen import results
+from comitia.cli._errors import misuse
+from comitia.cli._execution import execute, on_device
+from comitia.cli._options import AsJson, Cluster, DataHome, Device, Jobs, Paper, SameBits, Trust, names
+from comitia.cli._screen import results
 from comitia.experiments import Plan, PlanError, read_plan
 
 _PART = "Only a part"

@@ -15,7 +15,7 @@ from comitia._errors import ComitiaError
 from comitia._files import whole_file
 from comitia._labels import LabelArray
 from comitia._names import in_csv, printable
-from comitia.cli.errors import misuse
+from comitia.cli._errors import misuse
 from comitia.columns._kinds import matching
 from comitia.datasets import Dataset, load_dataset
 from comitia.datasets._text import STDIN

@@ -13,7 +13,7 @@ from comitia import ENSEMBLES
 from comitia._names import unknown
 from comitia._titles import BETWEEN
 from comitia.aggregation import AGGREGATIONS
-from comitia.cli.errors import misuse
+from comitia.cli._errors import misuse
 from comitia.columns._numbers import NOTATIONS
 from comitia.experiments._calls import is_call, split_calls
 from comitia.experiments._plan import LOSS_NAMES, TARGET_NAMES, WAYS, way_named
