@@ -188,8 +188,8 @@ class ChainCrew:
             known.counts,
             own=known.own,
             own_weight=known.own_weight,
-            # A reading may yet multiply by counts, and so what is missing.
-            missing=_MISSING / known.counts.max(),
+            # A reading may yet multiply by counts, and so what is missing, in proportion to what is not.
+            missing=_MISSING * known.counts.min() / known.counts.max(),
             about=asked.about,
             n_jobs=asked.n_jobs,
         ):
