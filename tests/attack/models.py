@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array, issparse
 
 import comitia
 from comitia import ENSEMBLES, ComitiaError, ModelFileError
 from comitia.datasets import make_joint
+from comitia.losses import Constraints
 from comitia.model_file._model import known_types
 from tests.attack.run import Log, clock
 
@@ -28,21 +30,35 @@ FRAME = pd.DataFrame(DATA.X[:, :2], columns=["a", "b"]).assign(
 BINARY = np.array(["no", "yes"])[DATA.Y[:, 0]]
 
 
+LIMITS = Constraints(at_least=1, at_most=2, implies=((0, 1),))
+FITTED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "array": (DATA.X, DATA.Y, {"loss": "f1", "oob_score": True}),
+    "frame": (FRAME, DATA.Y, {"loss": "f1"}),
+    "binary": (DATA.X, BINARY, {"loss": "f1"}),
+    "sparse": (csr_array(DATA.X), csr_array(DATA.Y), {"loss": "jaccard", "reading": "seen", "sparse_output": True}),
+    "limits": (DATA.X, DATA.Y, {"oob_score": True, "aggregation": "oob", "calibration": "isotonic", "constraints": LIMITS}),
+    "cuts": (DATA.X, DATA.Y, {"oob_score": True, "loss": "macro-f1", "calibration": "oob", "pool": "median"}),
+}
+"""What models are fitted on and with, so that files hold whatever an ensemble may keep."""
+
+
 def prepare(folder: Path) -> None:
-    """Save a model of every ensemble, on arrays, on frames with nominal columns and on a binary target."""
+    """Save models of every ensemble: of arrays, frames and sparse matrices, chosen, calibrated and limited."""
     for kind, make in ENSEMBLES.items():
-        for name, X, Y in (("array", DATA.X, DATA.Y), ("frame", FRAME, DATA.Y), ("binary", DATA.X, BINARY)):
+        for name, (X, Y, options) in FITTED.items():
             with warnings.catch_warnings(action="ignore"):
-                model = _small(kind, make, oob_score=name == "array").fit(X, Y)
+                model = _small(kind, make, name, options).fit(X, Y)
             comitia.save(model, folder / f"{kind}-{name}.skops")
 
 
-def _small(kind: str, make: Any, oob_score: bool) -> Any:
+def _small(kind: str, make: Any, name: str, options: dict[str, Any]) -> Any:
     if kind == "committee":
-        return make(
-            [("trees", comitia.EMODTClassifier(8)), ("lines", comitia.EBRClassifier(n_estimators=8))], loss="f1"
-        )
-    return make(n_estimators=4, loss="f1", oob_score=oob_score, random_state=0)
+        both = [("trees", comitia.EMODTClassifier(8)), ("lines", comitia.EBRClassifier(n_estimators=8))]
+        return make(both, **{key: value for key, value in options.items() if key != "oob_score"})
+    if kind == "ecc" and name in ("sparse", "limits"):
+        options = {**options, "chain_method": "joint"}
+    # Calibrations and cuts need what several members have not seen of every instance.
+    return make(n_estimators=4 if len(options) < 3 else 12, random_state=0, **options)
 
 
 def work(folder: Path, cases: range, seed: int) -> None:
@@ -91,8 +107,8 @@ def _out_of_bounds(error: BaseException | None) -> bool:
 
 
 def _use(model: Any, name: str, rng: np.random.Generator) -> None:
-    X = FRAME if "frame" in name else DATA.X * 10.0 ** rng.integers(-3, 4)
-    p = model.predict_proba(X)
+    X = FRAME if "frame" in name else FITTED[name.partition("-")[2]][0] * 10.0 ** rng.integers(-3, 4)
+    p = _dense(model.predict_proba(X))
     assert len(p) == 60
     assert np.isfinite(p).all()
     assert (p >= 0).all()
@@ -101,10 +117,14 @@ def _use(model: Any, name: str, rng: np.random.Generator) -> None:
     hows = ["gmv", "bmv", "ctp", "ptc-mode", "ptc-mbr", *(["ctp-joint"] if model.supports_joint else [])]
     model.predict(X)
     model.set_params(loss=losses[rng.integers(4)], aggregation=hows[rng.integers(len(hows))])
-    predicted = model.predict(X)
+    predicted = _dense(model.predict(X))
     assert len(predicted) == 60
     if "binary" not in name:
         assert np.isin(predicted, (0, 1)).all()
+
+
+def _dense(found: Any) -> Any:
+    return found.toarray() if issparse(found) else found
 
 
 def mutant(members: dict[str, bytes], rng: np.random.Generator) -> bytes:
