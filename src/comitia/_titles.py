@@ -6,9 +6,34 @@ losses and ensembles, look it up.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+
+class Terms(NamedTuple):
+    """A loss or a measure in a reader's terms: what stands around its value in a sentence.
+
+    Attributes
+    ----------
+    before, after : str
+        The sentence; ``{title}``, ``{base}``, ``{things}`` and ``{of_things}`` are filled in.
+    counts : bool
+        Whether the value counts things, "37 of 100"; otherwise it is written as it is shown.
+    complement : bool
+        Whether one minus the value is told: how many are right, where the loss counts those that are not.
+    """
+
+    before: str = "the {title} is "
+    after: str = ""
+    counts: bool = False
+    complement: bool = False
+
+
 LOSSES: dict[str, tuple[str, bool, bool]] = {}
 """Title of each named loss or measure; whether people read one minus it, of which more is better; and whether it is of
 a whole set, not of an instance."""
+
+TERMS: dict[str, Terms] = {}
+"""Each named loss or measure in a reader's terms."""
 
 OWN_LOSSES: dict[str, tuple[str, str]] = {}
 """Of losses that a plan gave a name: how Python writes them, and the statement that imports what stands there."""
@@ -24,6 +49,9 @@ OTHER_WAYS = {CHOSEN_BY_OOB: "OOB choice"}
 
 ENSEMBLES: dict[str, str] = {}
 """Title of each named ensemble."""
+
+EXPLAINED = {CHOSEN_BY_OOB: "the way of deciding that did best out of bag: on instances that members had not seen"}
+"""What is said of ensembles, aggregations, pools and readings, in a line, where their names are printed."""
 
 POOLS: list[str] = []
 """The named pools, which are printed as they are."""

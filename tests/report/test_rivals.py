@@ -4,8 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import comitia
 from comitia import statistics
+from comitia._titles import Terms
 from comitia.report import Results, Setting
+from comitia.report._plain import how_good
+from comitia.report._vocabulary import explained, measure, title
 
 CELL = {"repeat": 0, "pool": "mean", "size": 50, "n_test": 100}
 
@@ -146,6 +150,28 @@ def test_abbreviations_are_explained_where_they_are_used():
     advice = results().recommendation("subset01")
     assert list(advice.abbreviations) == ["ECC", "EBR", "PTC-mode"]
     assert advice.abbreviations["ECC"].startswith("ensemble of classifier chains")
+
+
+DESCRIBED = {**comitia.ENSEMBLES, **comitia.AGGREGATIONS}
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_ensembles_and_aggregations_say_where_they_are_defined_what_their_names_stand_for(name):
+    assert DESCRIBED[name].about
+    assert explained([name]) == {title(name): DESCRIBED[name].about}
+
+
+@pytest.mark.parametrize("name", [*comitia.LOSSES, *comitia.MEASURES])
+def test_losses_and_measures_say_where_they_are_defined_how_their_values_are_told(name):
+    terms = {**comitia.LOSSES, **comitia.MEASURES}[name].terms
+    assert terms != Terms()
+    said = terms.before.format(title="", base="100", things="instances", of_things="an instance")
+    assert said in how_good(measure(name), [50.0])[0]
+
+
+@pytest.mark.parametrize("made", comitia.ENSEMBLES.values())
+def test_code_imports_ensembles_from_where_they_are(made):
+    assert getattr(comitia, made.__name__) is made
 
 
 def test_the_record_has_the_words_and_the_lines():

@@ -27,6 +27,8 @@ class Aggregation(ABC):
         How it is printed.
     calibrated : bool
         Whether its name asks for calibrated beliefs: it is refused where there is no calibration.
+    about : str
+        What its title stands for, in a line, for who meets it in a report.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Aggregation(ABC):
 
     title: str = field(default="", kw_only=True, compare=False)
     calibrated: bool = field(default=False, kw_only=True, repr=False)
+    about: str = field(default="", kw_only=True, compare=False, repr=False)
 
     @abstractmethod
     def decision(self, loss: Loss, pool: Pool, reading: Reading) -> Decision:
@@ -68,7 +71,7 @@ class CombineThenPredict(Aggregation):
         Minimised in place of the user's loss: with Hamming loss this is graded majority voting.
     reading : Reading, optional
         Used in place of the user's reading.
-    title, calibrated
+    title, calibrated, about
         As for :class:`Aggregation`.
 
     Examples
@@ -105,7 +108,7 @@ class PredictThenCombine(Aggregation):
         Minimised by the members in place of the user's loss: with Hamming loss this is binary majority voting.
     reading : Reading, optional
         Used in place of the user's reading.
-    title, calibrated
+    title, calibrated, about
         As for :class:`Aggregation`.
 
     Examples
@@ -133,13 +136,42 @@ AggregationLike: TypeAlias = AggregationName | str | Aggregation
 
 # The two votes cut at one half, whatever else is known.
 AGGREGATIONS: dict[str, Aggregation] = {
-    "gmv": CombineThenPredict(loss=Hamming(), reading=Independent(), title="GMV"),
-    "bmv": PredictThenCombine(_MAJORITY, loss=Hamming(), reading=Independent(), title="BMV"),
-    "ctp": CombineThenPredict(title="CTP"),
-    "ptc-lw": PredictThenCombine(_MAJORITY, title="PTC-lw"),
-    "ptc-mode": PredictThenCombine(SubsetZeroOne(), title="PTC-mode"),
-    "ptc-mbr": PredictThenCombine(title="PTC-mbr"),
-    "ctp-joint": CombineThenPredict(mixture, title="CTP-joint"),
+    "gmv": CombineThenPredict(
+        loss=Hamming(),
+        reading=Independent(),
+        title="GMV",
+        about="graded majority vote: the members' probabilities are averaged and cut at one half; the usual vote",
+    ),
+    "bmv": PredictThenCombine(
+        _MAJORITY,
+        loss=Hamming(),
+        reading=Independent(),
+        title="BMV",
+        about="binary majority vote: each member cuts at one half, and for each label the majority wins",
+    ),
+    "ctp": CombineThenPredict(
+        title="CTP",
+        about="combine then predict: probabilities are averaged, then the set is chosen that is best for the loss",
+    ),
+    "ptc-lw": PredictThenCombine(
+        _MAJORITY,
+        title="PTC-lw",
+        about="predict then combine, label-wise: each member chooses for the loss, for each label the majority wins",
+    ),
+    "ptc-mode": PredictThenCombine(
+        SubsetZeroOne(),
+        title="PTC-mode",
+        about="predict then combine, mode: each member chooses for the loss, the most frequent set wins",
+    ),
+    "ptc-mbr": PredictThenCombine(
+        title="PTC-mbr",
+        about="predict then combine, minimum Bayes risk: the set that is best for the loss over the members' votes",
+    ),
+    "ctp-joint": CombineThenPredict(
+        mixture,
+        title="CTP-joint",
+        about="combine then predict, with probabilities of whole sets of labels instead of single ones",
+    ),
 }
 """The aggregations by name.
 
@@ -155,6 +187,7 @@ ctp-joint mixture of the members' labelset distributions, then minimise the loss
 """
 
 _titles.AGGREGATIONS.update({name: aggregation.title for name, aggregation in AGGREGATIONS.items()})
+_titles.EXPLAINED.update({name: aggregation.about for name, aggregation in AGGREGATIONS.items()})
 
 
 CALIBRATED = "calibrated"

@@ -20,6 +20,7 @@ ENSEMBLES: dict[str, type[MultilabelEnsemble]] = {
 """The ensembles by name: the paper's three, boosted trees, and all of them in a committee."""
 
 _titles.ENSEMBLES.update({name: ensemble.title for name, ensemble in ENSEMBLES.items()})
+_titles.EXPLAINED.update({name: ensemble.about for name, ensemble in ENSEMBLES.items()})
 
 __all__ = [
     "ENSEMBLES",

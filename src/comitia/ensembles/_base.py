@@ -49,6 +49,9 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
     brief: ClassVar[str] = ""
     """What its members are, in a word or two."""
 
+    about: ClassVar[str] = ""
+    """What its name stands for, in a line, for who meets it in a report."""
+
     supports_joint: ClassVar[bool] = False
     """Whether members give labelset distributions, which ``aggregation="ctp-joint"`` needs."""
 
@@ -352,8 +355,7 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
     def _pooled_belief(self) -> Decision:
         """Return the ensemble's belief as it is read, the joint mixture where that decides."""
         aggregation, reading, calibration = self._way(get_target(self.loss))
-        joint = self._decision(_instance_wise(self.loss), aggregation, reading, calibration).needs_joint
-        if joint:
+        if self._decision(_instance_wise(self.loss), aggregation, reading, calibration).needs_joint:
             return self._belief(mixture, get_reading(self.reading))
         return self._belief(get_pool(self.pool), get_reading(self.reading), calibration)
 

@@ -65,6 +65,7 @@ class EBRClassifier(BaseLearnerEnsemble):
 
     title: ClassVar[str] = "EBR"
     brief: ClassVar[str] = "binary relevance"
+    about: ClassVar[str] = "ensemble of binary relevance: one classifier for each label"
 
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:

@@ -90,6 +90,7 @@ class EMOBTClassifier(BootstrapEnsemble):
 
     title: ClassVar[str] = "EMOBT"
     brief: ClassVar[str] = "boosted trees"
+    about: ClassVar[str] = "ensemble of multi-objective boosted trees"
     _nominal = "ordinal"
 
     def __init__(

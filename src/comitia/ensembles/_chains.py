@@ -88,6 +88,7 @@ class ECCClassifier(BaseLearnerEnsemble):
 
     title: ClassVar[str] = "ECC"
     brief: ClassVar[str] = "chains"
+    about: ClassVar[str] = "ensemble of classifier chains: each label is predicted knowing the labels before it"
 
     @property
     def supports_joint(self) -> bool:  # type: ignore[override]

@@ -109,6 +109,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
     title: ClassVar[str] = "Committee"
     brief: ClassVar[str] = "all of them together"
+    about: ClassVar[str] = "ensembles of all kinds together, weighed by how well they did on what they had not seen"
 
     # A committee always knows its out-of-bag losses.
     oob_score = True

@@ -20,7 +20,7 @@ from comitia._clusters import on_cluster
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, dense
 from comitia.columns import TableEncoder
-from comitia.ensembles._features import encoded, needs_numbers, with_names
+from comitia.ensembles._features import encoded, needs_numbers, number_of_rows, with_names
 from comitia.ensembles._samples import TrainingSet
 from comitia.learners._chain_joint import chain_joint_of_links
 from comitia.relevance import LabelSets, Marginals, Observed, Relevance
@@ -208,7 +208,7 @@ class AnyMultilabel:
         varies = self.constant < 0
         if varies.all():
             return marginals_of(self.estimator, X, len(varies))
-        p = np.tile(np.maximum(self.constant, 0).astype(np.float64), (_n_rows(X), 1))
+        p = np.tile(np.maximum(self.constant, 0).astype(np.float64), (number_of_rows(X), 1))
         if varies.any():
             p[:, varies] = marginals_of(self.estimator, X, int(varies.sum()))
         return p
@@ -280,7 +280,7 @@ def marginals_of(estimator: Any, X: Any, n_labels: int) -> FloatArray:
     if not hasattr(estimator, "predict_proba"):
         predicted = estimator.predict(X)
         predicted = predicted.toarray() if issparse(predicted) else np.asarray(predicted)
-        return _checked(predicted.reshape(_n_rows(X), -1).astype(np.float64), estimator, n_labels)
+        return _checked(predicted.reshape(number_of_rows(X), -1).astype(np.float64), estimator, n_labels)
     proba = estimator.predict_proba(X)
     if isinstance(proba, list):
         columns = [_relevant(p, classes) for p, classes in zip(proba, estimator.classes_, strict=True)]
@@ -315,7 +315,3 @@ def _augmented(X: Any, labels: NDArray[Any]) -> Any:
 
 def _rows(X: Any, rows: IntArray) -> Any:
     return _safe_indexing(X, rows)
-
-
-def _n_rows(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

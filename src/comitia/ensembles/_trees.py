@@ -83,6 +83,7 @@ class EMODTClassifier(BootstrapEnsemble):
 
     title: ClassVar[str] = "EMODT"
     brief: ClassVar[str] = "trees"
+    about: ClassVar[str] = "ensemble of multi-objective decision trees: each tree predicts all labels"
     supports_joint: ClassVar[bool] = True
     _nominal = "ordinal"
     _takes_lists: ClassVar[bool] = True

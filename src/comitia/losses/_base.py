@@ -13,6 +13,7 @@ from comitia._arrays import lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, checked, listed, pack, unpack
 from comitia._threads import over_slices, rows_at_once
+from comitia._titles import Terms
 from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
 
 # Expectations over label sets compare labelings pairwise; this many label comparisons are held in memory at a time.
@@ -47,6 +48,9 @@ class Loss(ABC):
 
     measure: ClassVar[bool] = False
     """Whether people read one minus the loss, a measure of which more is better."""
+
+    terms: ClassVar[Terms] = Terms()
+    """How its value is told in plain words."""
 
     @property
     def keeps_zeros(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from comitia._labels import FloatArray, LabelArray
+from comitia._titles import Terms
 from comitia.losses import _independent, _joint
 from comitia.losses._base import check_beta, check_zero_division, overlap
 from comitia.losses._overlap import LabelLists, OverlapLoss
@@ -59,6 +60,7 @@ class FLoss(OverlapLoss):
 
     title: ClassVar[str] = "F1-measure"
     measure: ClassVar[bool] = True
+    terms: ClassVar[Terms] = Terms("the set that is predicted and the right one agree to ", " on average")
 
     beta: float = 1.0
     zero_division: float = 1.0

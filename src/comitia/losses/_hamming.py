@@ -10,6 +10,7 @@ import numpy as np
 from comitia._arrays import as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray
+from comitia._titles import Terms
 from comitia.losses._base import LARGEST_COST, Loss
 from comitia.relevance import LabelSets
 
@@ -45,6 +46,9 @@ class Hamming(Loss):
     """
 
     title: ClassVar[str] = "Hamming loss"
+    terms: ClassVar[Terms] = Terms(
+        "of {base} yes-or-no answers, one for each label of {of_things}, ", " are wrong", counts=True
+    )
 
     false_positive: float | tuple[float, ...] = 1.0
     false_negative: float | tuple[float, ...] = 1.0

@@ -10,6 +10,7 @@ import numpy as np
 from comitia._arrays import is_count
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
+from comitia._titles import Terms
 from comitia.losses import _independent, _joint
 from comitia.losses._base import check_zero_division, overlap
 from comitia.losses._overlap import LabelLists, OverlapLoss
@@ -46,6 +47,7 @@ class JaccardLoss(OverlapLoss):
 
     title: ClassVar[str] = "Jaccard index"
     measure: ClassVar[bool] = True
+    terms: ClassVar[Terms] = Terms("of the labels that are predicted or right, ", " are both, on average")
     _labelsets_at_least = 16
 
     zero_division: float = 1.0

@@ -28,6 +28,7 @@ LOSSES: dict[str, type[Loss]] = {
 """Every loss that has a name.  Tests iterate over it: a loss is tested the day it is added."""
 
 _titles.LOSSES.update({name: (loss.title, loss.measure, False) for name, loss in LOSSES.items()})
+_titles.TERMS.update({name: loss.terms for name, loss in LOSSES.items()})
 
 
 def get_loss(loss: LossLike, **parameters: Any) -> Loss:

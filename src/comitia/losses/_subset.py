@@ -9,6 +9,7 @@ import numpy as np
 
 from comitia._labels import FloatArray, IntArray, LabelArray
 from comitia._threads import over_slices
+from comitia._titles import Terms
 from comitia.losses import _joint
 from comitia.losses._base import Loss
 from comitia.relevance import LabelSets, NonEmptyMarginals
@@ -38,6 +39,9 @@ class SubsetZeroOne(Loss):
     """
 
     title: ClassVar[str] = "Subset 0/1 loss"
+    terms: ClassVar[Terms] = Terms(
+        "of {base} {things}, ", " get exactly the right set of labels", counts=True, complement=True
+    )
 
     @property
     def keeps_zeros(self) -> bool:

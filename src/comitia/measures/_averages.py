@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
+from comitia._titles import Terms
 from comitia.losses import FLoss, JaccardLoss
 from comitia.losses._base import check_beta, check_zero_division
 from comitia.losses._counts import CountLoss
@@ -76,6 +77,7 @@ class MacroF(_F):
     """
 
     title: ClassVar[str] = "Macro-F1"
+    terms: ClassVar[Terms] = Terms("a label's F1-measure is ", " on average over the labels")
 
     def maximise(self, p: ArrayLike) -> LabelArray:
         loss = FLoss(beta=self.beta, zero_division=self.zero_division)
@@ -102,6 +104,7 @@ class MicroF(_F):
     """
 
     title: ClassVar[str] = "Micro-F1"
+    terms: ClassVar[Terms] = Terms("over all labels and {things} together, the F1-measure is ")
 
     micro = True
 
@@ -137,6 +140,9 @@ class MacroJaccard(Measure):
     """
 
     title: ClassVar[str] = "Macro-Jaccard"
+    terms: ClassVar[Terms] = Terms(
+        "of the {things} that have a label or are given it, ", " are both, on average over the labels"
+    )
 
     zero_division: float = 0.0
 
@@ -176,6 +182,7 @@ class BalancedAccuracy(Measure):
     """
 
     title: ClassVar[str] = "Balanced accuracy"
+    terms: ClassVar[Terms] = Terms("of the {things} with a label and of those without it, ", " are right, on average")
 
     def maximise(self, p: ArrayLike) -> LabelArray:
         belief = Marginals(np.asarray(p)).p

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, LabelRows, check_labels, checked, listed
+from comitia._titles import Terms
 from comitia.losses import Constraints, Hamming, Loss, Within
 from comitia.measures._cuts import best_cuts
 from comitia.relevance import Calibration, Marginals, fit_calibration
@@ -50,6 +51,9 @@ class Measure(ABC):
 
     title: ClassVar[str] = ""
     """What people call it."""
+
+    terms: ClassVar[Terms] = Terms()
+    """How its value is told in plain words."""
 
     estimate: Estimate = field(default="calibrated", kw_only=True)
     micro: ClassVar[bool] = False

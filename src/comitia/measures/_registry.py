@@ -27,6 +27,7 @@ MEASURES: dict[str, type[Measure]] = {
 """Every measure of a set that has a name.  Tests iterate over it."""
 
 _titles.LOSSES.update({name: (measure.title, True, True) for name, measure in MEASURES.items()})
+_titles.TERMS.update({name: measure.terms for name, measure in MEASURES.items()})
 
 
 def get_measure(measure: MeasureLike, **parameters: Any) -> Measure:

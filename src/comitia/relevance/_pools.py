@@ -50,6 +50,9 @@ class Pool(ABC):
     keeps_zeros: ClassVar[bool] = False
     """Whether a label that has probability zero for every member has it for all together."""
 
+    about: ClassVar[str] = ""
+    """What it makes of the members' probabilities, in a line, for who meets its name in a report."""
+
     @abstractmethod
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Relevance:
         """Return the pooled relevance of ``members``, a sequence or an iterator."""
@@ -102,6 +105,7 @@ class LogOdds(Pool):
     array([[0.75]])
     """
 
+    about: ClassVar[str] = "the mean of the members' log-odds, in which those that are sure count for more"
     epsilon: float = 1e-3
 
     def __post_init__(self) -> None:
@@ -130,6 +134,7 @@ class Median(Pool):
     array([[0.2]])
     """
 
+    about: ClassVar[str] = "of the members' probabilities the middle one, in place of the mean"
     keeps_zeros: ClassVar[bool] = True
 
     def __call__(self, members: Iterable[Relevance], weights: ArrayLike | None = None) -> Marginals:
@@ -162,6 +167,7 @@ class TrimmedMean(Pool):
     array([[0.3]])
     """
 
+    about: ClassVar[str] = "the mean of the members' probabilities without the largest and the smallest"
     keeps_zeros: ClassVar[bool] = True
 
     share: float = 0.1
@@ -323,6 +329,7 @@ POOLS: dict[str, Pool] = {
 """Pools of marginals by name."""
 
 _titles.POOLS.extend(POOLS)
+_titles.EXPLAINED.update({name: pool.about for name, pool in POOLS.items()})
 
 
 def get_pool(pool: PoolLike) -> Pool:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from comitia import _titles
 from comitia._arrays import is_count, lies_in
 from comitia._errors import ComitiaError
 from comitia._names import unknown
@@ -34,6 +35,9 @@ class Reading(ABC):
 
     keeps_zeros: ClassVar[bool] = False
     """Whether labels of probability zero change nothing, but where all labels have it and some must be relevant."""
+
+    about: ClassVar[str] = ""
+    """What it takes for granted, in a line, for who meets its name in a report."""
 
     def never_empty(self, observed: Observed) -> bool:  # noqa: ARG002
         """Whether it takes for granted, with these labelsets in the training data, that some label is relevant."""
@@ -149,6 +153,9 @@ class Seen(Reading):
     (array([[1, 1]], dtype=int8), array([[1, 0]], dtype=int8))
     """
 
+    about: ClassVar[str] = (
+        "only sets of labels that were seen in training are taken for possible, frequent ones for more so"
+    )
     joint: ClassVar[bool] = True
 
     power: float = 0.3
@@ -204,6 +211,8 @@ nonempty    at least one label is relevant, and nothing else is known
 seen        only the labelsets of the training data are possible, the frequent ones more so
 =========== ==============================================================================================
 """
+
+_titles.EXPLAINED.update({name: reading.about for name, reading in READINGS.items()})
 
 
 def get_reading(reading: ReadingLike) -> Reading:

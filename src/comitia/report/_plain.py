@@ -3,54 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from comitia._titles import TERMS, Terms
 from comitia.report._rivals import Rival
 from comitia.report._vocabulary import Measure
 from comitia.report._words import capital, listed, p_text
-
-
-@dataclass(frozen=True)
-class Terms:
-    """A measure in a reader's terms.
-
-    Attributes
-    ----------
-    before, after : str
-        What stands around a value.
-    counts : bool
-        Whether the value counts things, "37 of 100"; otherwise it is written as it is shown.
-    complement : bool
-        Whether one minus the measure is told: how many are right, where the loss counts those that are not.
-    """
-
-    before: str
-    after: str = ""
-    counts: bool = False
-    complement: bool = False
-
-    def values(self, percents: Sequence[float], measure: Measure) -> tuple[list[str], str]:
-        """Write values alike, precise enough to tell apart what differs; also how many things were counted."""
-        told = [100 - value if self.complement else value for value in percents]
-        if not self.counts:
-            return [f"{value:.{1 if measure.percent else 2}f}{measure.unit}" for value in told], ""
-        apart = len({round(value, 1) for value in told})
-        base = 100 if len({round(value) for value in told}) == apart and told[0] >= 10 else 1000
-        return [f"{value * base / 100:,.0f}" for value in told], f"{base:,}"
-
-
-_TERMS = {
-    "subset01": Terms("of {base} {things}, ", " get exactly the right set of labels", counts=True, complement=True),
-    "hamming": Terms("of {base} yes-or-no answers, one for each label of {of_things}, ", " are wrong", counts=True),
-    "f1": Terms("the set that is predicted and the right one agree to ", " on average"),
-    "jaccard": Terms("of the labels that are predicted or right, ", " are both, on average"),
-    "macro-f1": Terms("a label's F1-measure is ", " on average over the labels"),
-    "micro-f1": Terms("over all labels and {things} together, the F1-measure is "),
-    "macro-jaccard": Terms(
-        "of the {things} that have a label or are given it, ", " are both, on average over the labels"
-    ),
-    "balanced-accuracy": Terms("of the {things} with a label and of those without it, ", " are right, on average"),
-}
 
 
 def how_good(measure: Measure, percents: Sequence[float], where: str = "") -> tuple[str, list[str]]:
@@ -63,8 +20,8 @@ def how_good(measure: Measure, percents: Sequence[float], where: str = "") -> tu
     >>> how_good(Measure("hamming", "Hamming loss"), [0.9, 1.2], "medical")[0]
     'of 1,000 yes-or-no answers, one for each label of an instance of medical, 9 are wrong'
     """
-    terms = _TERMS.get(measure.loss, Terms("the {title} is "))
-    (first, *others), base = terms.values(percents, measure)
+    terms = TERMS.get(measure.loss, Terms())
+    (first, *others), base = _values(terms, percents, measure)
     things = f"instances of {where}" if where else "instances"
     words = {
         "title": measure.title,
@@ -73,6 +30,16 @@ def how_good(measure: Measure, percents: Sequence[float], where: str = "") -> tu
         "of_things": f"an {things.replace('instances', 'instance')}",
     }
     return terms.before.format(**words) + first + terms.after, others
+
+
+def _values(terms: Terms, percents: Sequence[float], measure: Measure) -> tuple[list[str], str]:
+    """Write values alike, precise enough to tell apart what differs; also how many things were counted."""
+    told = [100 - value if terms.complement else value for value in percents]
+    if not terms.counts:
+        return [f"{value:.{1 if measure.percent else 2}f}{measure.unit}" for value in told], ""
+    apart = len({round(value, 1) for value in told})
+    base = 100 if len({round(value) for value in told}) == apart and told[0] >= 10 else 1000
+    return [f"{value * base / 100:,.0f}" for value in told], f"{base:,}"
 
 
 def plainly(

@@ -74,27 +74,7 @@ class Measure:
 
 # Ways of deciding that are no aggregations: chosen out of bag, and what a classifier predicts by itself.
 _OTHER_WAYS = {**_titles.OTHER_WAYS, "own": "own predictions", **BASELINES}
-
-_EXPLAINED = {
-    "ebr": "ensemble of binary relevance: one classifier for each label",
-    "ecc": "ensemble of classifier chains: each label is predicted knowing the labels before it",
-    "emodt": "ensemble of multi-objective decision trees: each tree predicts all labels",
-    "emobt": "ensemble of multi-objective boosted trees",
-    "committee": "ensembles of all kinds together, weighed by how well they did on what they had not seen",
-    "gmv": "graded majority vote: the members' probabilities are averaged and cut at one half; the usual vote",
-    "bmv": "binary majority vote: each member cuts at one half, and for each label the majority wins",
-    "ctp": "combine then predict: probabilities are averaged, then the set is chosen that is best for the loss",
-    "ctp-joint": "combine then predict, with probabilities of whole sets of labels instead of single ones",
-    "ptc-lw": "predict then combine, label-wise: each member chooses for the loss, for each label the majority wins",
-    "ptc-mode": "predict then combine, mode: each member chooses for the loss, the most frequent set wins",
-    "ptc-mbr": "predict then combine, minimum Bayes risk: the set that is best for the loss over the members' votes",
-    "oob": "the way of deciding that did best out of bag: on instances that members had not seen",
-    "own": "what the classifier predicts by itself",
-    "median": "of the members' probabilities the middle one, in place of the mean",
-    "trimmed_mean": "the mean of the members' probabilities without the largest and the smallest",
-    "log_odds": "the mean of the members' log-odds, in which those that are sure count for more",
-    "seen": "only sets of labels that were seen in training are taken for possible, frequent ones for more so",
-}
+_titles.EXPLAINED["own"] = "what the classifier predicts by itself"
 
 
 def measure(loss: str) -> Measure:
@@ -126,7 +106,7 @@ def explained(names: Iterable[str]) -> dict[str, str]:
     """
     parts = dict.fromkeys(part for name in names for part in name.split(BETWEEN))
     words = {part: part.partition(" ")[0] if part.startswith("seen ") else part for part in parts}
-    return {title(part): _EXPLAINED[word] for part, word in words.items() if word in _EXPLAINED}
+    return {title(part): text for part, word in words.items() if (text := _titles.EXPLAINED.get(word))}
 
 
 def named(name: str, known: Iterable[str]) -> str:
