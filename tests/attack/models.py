@@ -36,7 +36,11 @@ FITTED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "frame": (FRAME, DATA.Y, {"loss": "f1"}),
     "binary": (DATA.X, BINARY, {"loss": "f1"}),
     "sparse": (csr_array(DATA.X), csr_array(DATA.Y), {"loss": "jaccard", "reading": "seen", "sparse_output": True}),
-    "limits": (DATA.X, DATA.Y, {"oob_score": True, "aggregation": "oob", "calibration": "isotonic", "constraints": LIMITS}),
+    "limits": (
+        DATA.X,
+        DATA.Y,
+        {"oob_score": True, "aggregation": "oob", "calibration": "isotonic", "constraints": LIMITS},
+    ),
     "cuts": (DATA.X, DATA.Y, {"oob_score": True, "loss": "macro-f1", "calibration": "oob", "pool": "median"}),
 }
 """What models are fitted on and with, so that files hold whatever an ensemble may keep."""

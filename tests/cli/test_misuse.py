@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -124,7 +126,9 @@ def test_a_bug_shows_its_traceback_and_where_it_should_go(tmp_path, monkeypatch)
     assert ended.out == ""
     assert ended.err.startswith("Traceback (most recent call last):")
     assert "ValueError: a wrong turn" in ended.err
-    assert ended.err.endswith("This is a bug in comitia; please report it with the lines above.\n")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = f"This is a bug in comitia; please report it with the lines above: {project['urls']['Issues']}\n"
+    assert ended.err.endswith(asked)
 
 
 def test_the_module_is_the_command_line():

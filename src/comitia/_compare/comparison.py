@@ -21,10 +21,7 @@ from comitia.report import Results
 from comitia.report._vocabulary import named
 from comitia.report._write import write_results
 
-LOSSES = ("hamming", "subset01", "f1")
 ENSEMBLE_NAMES = ("emodt", "ecc", "ebr")
-MEMBERS = 50
-FOLDS = 5
 
 
 def compare(
@@ -32,11 +29,11 @@ def compare(
     Y: Any = None,
     *,
     ensembles: Sequence[str | tuple[str, Any]] | None = None,
-    losses: Sequence[Any] = LOSSES,
+    losses: Sequence[Any] = ("hamming", "subset01", "f1"),
     aggregations: Sequence[str] | None = None,
     pools: Sequence[str] = ("mean",),
-    members: int = MEMBERS,
-    folds: int = FOLDS,
+    members: int = 50,
+    folds: int = 5,
     repeats: int = 1,
     stratified: bool = False,
     n_jobs: int | None = None,
@@ -171,20 +168,20 @@ def compare(
 def comparison(
     data: Compared,
     *,
-    ensembles: Sequence[str | tuple[str, Any]] | None = None,
-    losses: Sequence[Any] = LOSSES,
-    aggregations: Sequence[str] | None = None,
-    pools: Sequence[str] = ("mean",),
-    members: int = MEMBERS,
-    folds: int = FOLDS,
-    repeats: int = 1,
-    stratified: bool = False,
-    random_state: int = 0,
-    trust: bool = False,
+    ensembles: Sequence[str | tuple[str, Any]] | None,
+    losses: Sequence[Any],
+    aggregations: Sequence[str] | None,
+    pools: Sequence[str],
+    members: int,
+    folds: int,
+    repeats: int,
+    stratified: bool,
+    random_state: int,
+    trust: bool,
 ) -> Plan:
     """Make the plan of a comparison; the parameters are those of `compare`."""
     if folds > data.dataset.n_instances:
-        raise ComitiaError(f"{folds} folds need as many instances; {data.source.name} has {data.dataset.n_instances}")
+        raise ComitiaError(f"{folds} folds need as many instances; {data.source.name} has {data.dataset.n_instances}.")
     chosen = ENSEMBLE_NAMES if ensembles is None else ensembles
     called = [read_call(one) for one in (*chosen, *losses) if isinstance(one, str) and is_call(one)]
     check_trust(called, trust)
@@ -202,15 +199,11 @@ def comparison(
     )
 
 
-def _named(name: Any, known: Sequence[str]) -> Any:
-    return named(name, known) if isinstance(name, str) else name
-
-
 def _setting(given: Any, members: int) -> EnsembleSetting:
     if isinstance(given, EnsembleSetting):
         return given
     if isinstance(given, str):
-        kind, parameters = _taken_apart(_named(given, tuple(KINDS)))
+        kind, parameters = _taken_apart(named(given, KINDS))
         if kind not in KINDS or "n_estimators" in KINDS[kind]._get_param_names():
             parameters = {**({} if "." in kind else {"n_estimators": members}), **parameters}
         return EnsembleSetting(kind, parameters, given if is_call(given) and "(" in given else "")

@@ -28,6 +28,9 @@ from comitia.experiments._plan import EXAMPLES
 NAME = "data"
 """What arrays are called."""
 
+_FEW = 20
+"""Rows that a column may count by chance."""
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -157,9 +160,9 @@ def introduction(dataset: Dataset) -> list[tuple[str, str]]:
     return said + [("note", note) for note in dataset.notes]
 
 
-def _counting(dataset: Dataset, few: int = 20) -> Iterator[str]:
+def _counting(dataset: Dataset) -> Iterator[str]:
     """Give the features that are 0, 1, 2, ... or 1, 2, 3, ... down the rows, of which there must be more than a few."""
-    if dataset.n_instances <= few or issparse(dataset.X):
+    if dataset.n_instances <= _FEW or issparse(dataset.X):
         return
     rows = np.arange(dataset.n_instances)
     for place, name in enumerate(dataset.feature_names):

@@ -125,7 +125,7 @@ def _fetched(entry: CatalogueEntry, wanted: list[str] | None, data_home: Path | 
         return True
     try:
         found = fetch_dataset(entry.name, data_home=data_home, progress=messages.is_terminal)
-    except (OSError, ValueError) as error:
+    except (OSError, ComitiaError) as error:
         messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         return False
     messages.print(f"{found!r}", highlight=False, soft_wrap=True)

@@ -22,6 +22,7 @@ from comitia._interrupts import is_interrupt, last_words, say_when_stopped
 from comitia._names import printable
 from comitia.cli._screen import messages
 
+_ISSUES = "https://github.com/comitia/comitia/issues"
 _CHECKS_OF_DATA = "sklearn.utils.validation"
 """Where scikit-learn refuses data, with a plain ValueError."""
 
@@ -49,7 +50,9 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
                 messages.print(f"[bold red]error:[/] {sentence}", highlight=False, soft_wrap=True)
             else:
                 messages.out(traceback.format_exc(), highlight=False, end="")
-                messages.out("This is a bug in comitia; please report it with the lines above.", highlight=False)
+                messages.out(
+                    f"This is a bug in comitia; please report it with the lines above: {_ISSUES}", highlight=False
+                )
             raise typer.Exit(1) from None
 
     return wrapped

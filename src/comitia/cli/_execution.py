@@ -60,27 +60,13 @@ def execute(
     ``where`` it is run is told to `comitia.experiments.run_plan`: ``n_jobs``, ``cluster``, ``same_bits``.
     """
     say_when_stopped(f"Stopped. What is finished is kept: the same command with --output {folder} goes on.")
-    _execute(plan, folder, paper, as_json, details, data=data, cells=cells, data_home=data_home, **where)
-
-
-def on_device(plan: Plan, device: str) -> Plan:
-    """Return a plan whose large fits are made on a device, where one is asked for and there."""
-    if device == "cpu":
-        return plan
-    try:
-        get_device(device)
-    except (ComitiaError, ImportError) as error:
-        raise misuse("--device", str(error)) from None
-    return replace(plan, device=device)
-
-
-def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, details: bool, **how: Any) -> None:
     command = shlex.join(["comitia", *sys.argv[1:]])
-    if not is_kept(count_votes) and how.get("cluster") is None:  # workers elsewhere compile for themselves
+    if not is_kept(count_votes) and where.get("cluster") is None:  # workers elsewhere compile for themselves
         messages.print("Loops are compiled first, which the next run need not do.", style="dim", highlight=False)
-        _compile_here(plan, how["data"] or {})
+        _compile_here(plan, data or {})
     with _progress() as on_progress:
-        summary = run_plan(plan, folder, command=command, on_progress=on_progress, **how)
+        what: dict[str, Any] = {"data": data, "cells": cells, "data_home": data_home}
+        summary = run_plan(plan, folder, command=command, on_progress=on_progress, **what, **where)
     if not summary.kept + summary.computed:
         if as_json:
             print_json({**_facts(summary), "folder": str(folder), "report": None, "results": [], "recommendations": []})
@@ -102,6 +88,17 @@ def _execute(plan: Plan, folder: Path, paper: Path | None, as_json: bool, detail
         print_line(f"report:  {page}")
     if summary.failures:
         raise typer.Exit(1)
+
+
+def on_device(plan: Plan, device: str) -> Plan:
+    """Return a plan whose large fits are made on a device, where one is asked for and there."""
+    if device == "cpu":
+        return plan
+    try:
+        get_device(device)
+    except (ComitiaError, ImportError) as error:
+        raise misuse("--device", str(error)) from None
+    return replace(plan, device=device)
 
 
 def _compile_here(plan: Plan, data: Mapping[str, Dataset]) -> None:

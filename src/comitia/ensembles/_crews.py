@@ -175,9 +175,7 @@ class ChainCrew:
         if are_few(X):
             return StackedMarginals(chains_for_few(self.fit, X, self.method == "predict"), asked.observed)
         shape = len(self), X.shape[0], self.n_labels
-        return MemberMarginals(
-            ChainPredictor.of(self.fit, X, self.method, np.arange(len(self))), shape, asked.observed, asked.n_jobs
-        )
+        return MemberMarginals(ChainPredictor.of(self.fit, X, self.method), shape, asked.observed, asked.n_jobs)
 
     def _joint(self, X: Any, asked: Asked) -> Iterator[Relevance]:
         known = asked.observed

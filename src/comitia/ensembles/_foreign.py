@@ -111,7 +111,7 @@ class Chain:
 
     def _joint(self, X: Any, observed: Observed) -> LabelSets:
         def link(position: int, before: LabelArray, rows: IntArray) -> FloatArray:
-            return marginals_of(self.estimators[position], _augmented(_rows(X, rows), before), 1)[:, 0]
+            return marginals_of(self.estimators[position], _augmented(_safe_indexing(X, rows), before), 1)[:, 0]
 
         weights = chain_joint_of_links(
             link,
@@ -260,14 +260,14 @@ def _sample(
         return X, Y, None
     if has_fit_parameter(estimator, "sample_weight"):
         rows = np.flatnonzero(weight)
-        return _rows(X, rows), Y[rows], weight[rows]
+        return _safe_indexing(X, rows), Y[rows], weight[rows]
     if not np.array_equal(weight, np.round(weight)):
         raise ComitiaError(
             f"{type(estimator).__name__} takes no sample weights, so an instance can only count a whole number of"
             " times; sample_weight holds fractions. Use bootstrap=True or another base learner."
         )
     rows = np.repeat(np.arange(len(weight)), weight.astype(np.int64))
-    return _rows(X, rows), Y[rows], None
+    return _safe_indexing(X, rows), Y[rows], None
 
 
 def marginals_of(estimator: Any, X: Any, n_labels: int) -> FloatArray:
@@ -311,7 +311,3 @@ def _augmented(X: Any, labels: NDArray[Any]) -> Any:
     if issparse(X):
         return hstack([X, labels.astype(X.dtype)], format="csr")
     return np.hstack([X, labels])
-
-
-def _rows(X: Any, rows: IntArray) -> Any:
-    return _safe_indexing(X, rows)

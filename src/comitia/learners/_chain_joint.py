@@ -34,7 +34,6 @@ def chain_joint(
     counts: ArrayLike,
     a: float = 0.0,
     *,
-    members: Sequence[int] | None = None,
     own: ArrayLike | None = None,
     own_weight: ArrayLike | None = None,
     missing: float = MISSING,
@@ -56,8 +55,6 @@ def chain_joint(
         How often.  A set of count zero is out.
     a : float
         Power of the counts: 0 takes all seen sets as alike.
-    members : sequence of int, optional
-        Chains to ask, in this order; all by default.
     own : array-like of int, shape (n,), optional
         For instances that were counted themselves: the row of the table that each has, -1 for none.  Its weight is
         taken from that row's count, so that an instance's own label set counts only if another has it.
@@ -69,7 +66,7 @@ def chain_joint(
     tries : sequence of LabelTrie, optional
         What :func:`chain_tries` gives, where many calls share it.
     about : array of bool, shape (M, n), optional
-        Which of the chains asked are asked about which instances: rows of the others are empty.
+        Which chains are asked about which instances: rows of the others are empty.
     n_jobs : int, optional
         Threads.  The result has the same bits for any number, and a row's bits do not depend on other rows.
 
@@ -116,17 +113,15 @@ def chain_joint(
         raise ComitiaError(f"table has {sets.shape[1]} labels, but the chains were fitted on {fit.orders.shape[1]}")
     check_missing(missing)
     weight = Counts.of(counts, a, X.shape[0], own, own_weight)
-    chosen = range(len(fit.orders)) if members is None else members
 
-    def ask(place: int) -> sp.csr_array:
-        m = chosen[place]
+    def ask(m: int) -> sp.csr_array:
         trie = LabelTrie.of(sets, fit.orders[m]) if tries is None else tries[m]
-        if about is None or about[place].all():
+        if about is None or about[m].all():
             return _joint_of(fit, m, X, trie, weight, missing / 2)
-        rows = np.flatnonzero(about[place])
+        rows = np.flatnonzero(about[m])
         return _spread(_joint_of(fit, m, X[rows], trie, weight.take(rows), missing / 2), rows, X.shape[0])
 
-    return _in_threads(ask, range(len(chosen)), 1 if are_few(X) else local_threads(n_jobs))
+    return _in_threads(ask, range(len(fit.orders)), 1 if are_few(X) else local_threads(n_jobs))
 
 
 def _spread(some: sp.csr_array, rows: NDArray[np.intp], n: int) -> sp.csr_array:

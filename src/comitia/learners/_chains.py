@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -166,7 +165,6 @@ def predict_chains(
     X: ArrayLike | sp.sparray,
     *,
     method: Literal["predict", "predict_proba"] = "predict",
-    members: Sequence[int] | None = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Return the probabilities (M, n, K) that the links of each chain give to the labels.
@@ -180,8 +178,6 @@ def predict_chains(
     fit : ChainFit
     X : array or sparse array of shape (n, d)
     method : {"predict", "predict_proba"}
-    members : sequence of int, optional
-        Chains to walk, in this order; all by default.
     n_jobs : int, optional
         Threads.  The result has the same bits for any number, and a row's bits do not depend on other rows.
 
@@ -199,9 +195,8 @@ def predict_chains(
     array([[0., 1.],
            [0., 1.]])
     """
-    chosen = np.arange(len(fit.orders)) if members is None else np.asarray(members)
-    predictor = ChainPredictor.of(fit, X, method, chosen)
-    return by_member(predictor, (len(chosen), _num_samples(X), fit.orders.shape[1]), n_jobs)
+    M, K = fit.orders.shape
+    return by_member(ChainPredictor.of(fit, X, method), (M, _num_samples(X), K), n_jobs)
 
 
 @dataclass(frozen=True)
@@ -211,10 +206,9 @@ class ChainPredictor:
     fit: ChainFit
     X: Any
     decide: bool
-    chosen: NDArray[np.intp]
 
     @classmethod
-    def of(cls, fit: ChainFit, X: Any, method: str, chosen: NDArray[np.intp]) -> ChainPredictor:
+    def of(cls, fit: ChainFit, X: Any, method: str) -> ChainPredictor:
         """Check X, once for all chains."""
         if method not in ("predict", "predict_proba"):
             raise ComitiaError(f"method must be 'predict' or 'predict_proba', but is {method!r}")
@@ -223,26 +217,24 @@ class ChainPredictor:
             check_sparse("X", X)
         if X.shape[1] != fit.coef.shape[2]:
             raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
-        return cls(fit, X, method == "predict", chosen)
+        return cls(fit, X, method == "predict")
 
     def member(self, m: int, rows: slice) -> NDArray[np.float64]:
-        fit, at = self.fit, self.chosen[m]
-        scores = linear_scores(self.X[rows], fit.coef[at], fit.intercept[at])
-        walk(scores, fit.influence[at], self.decide)
+        fit = self.fit
+        scores = linear_scores(self.X[rows], fit.coef[m], fit.intercept[m])
+        walk(scores, fit.influence[m], self.decide)
         found = np.zeros(scores.shape)
-        add_by_label(sigmoid(scores), fit.orders[at], found)
+        add_by_label(sigmoid(scores), fit.orders[m], found)
         return checked(found)
 
     def mean(self, rows: slice) -> NDArray[np.float64]:
+        fit, (M, K) = self.fit, self.fit.orders.shape
         if sp.issparse(self.X):
-            return mean_of(self, len(self.chosen), rows)
-        fit = self.fit
-        total = np.zeros((rows.stop - rows.start, fit.orders.shape[1]))
-        for at in self.chosen:
-            add_chain(
-                self.X[rows], fit.coef[at], fit.intercept[at], fit.influence[at], fit.orders[at], self.decide, total
-            )
-        return checked(total / len(self.chosen))
+            return mean_of(self, M, rows)
+        total = np.zeros((rows.stop - rows.start, K))
+        for m in range(M):
+            add_chain(self.X[rows], fit.coef[m], fit.intercept[m], fit.influence[m], fit.orders[m], self.decide, total)
+        return checked(total / M)
 
 
 def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:

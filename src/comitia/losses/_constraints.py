@@ -369,7 +369,7 @@ def _best_top(loss: FLoss | JaccardLoss, key: FloatArray, lengths: NDArray[np.in
             _within.best_jaccard_sizes_within(
                 ordered, lengths[rows], float(loss.zero_division), rules.at_least, rules.at_most, sizes[rows]
             )
-        _independent.take_top(key[rows], ascending, sizes[rows], 0, len(ascending), labeling[rows])
+        _independent.take_top(key[rows], ascending, sizes[rows], labeling[rows])
 
     over_slices(decide, len(key), at_least=64, at_most=rows_at_once(key.shape[1]))
     return labeling

@@ -349,7 +349,7 @@ def minimise_ordered(loss: LossOfCounts, key: FloatArray, lengths: Any, rules: R
             _count_kernels.best_count_sizes(
                 ordered, lengths[rows], tables.full, rules.at_least, rules.at_most, sizes[rows]
             )
-        _independent.take_top(key[rows], ascending, sizes[rows], 0, len(ascending), labeling[rows])
+        _independent.take_top(key[rows], ascending, sizes[rows], labeling[rows])
 
     over_slices(decide, len(key), at_least=64, at_most=rows_at_once(key.shape[1]))
     return labeling

@@ -256,10 +256,10 @@ def best_jaccard_sizes(ascending, zero_division, start, stop, sizes):
 
 
 @njit(cache=True, nogil=True)
-def take_top(p, ascending, sizes, start, stop, labeling):
+def take_top(p, ascending, sizes, labeling):
     """Set the ``sizes[i]`` most probable labels of each instance; of equally probable ones, the first."""
-    K = p.shape[1]
-    for i in range(start, stop):
+    n, K = p.shape
+    for i in range(n):
         size = sizes[i]
         if size == 0:
             continue

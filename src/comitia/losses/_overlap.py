@@ -58,7 +58,7 @@ class OverlapLoss(Loss):
         def decide(rows: slice) -> None:
             ascending = np.sort(p[rows], axis=1)
             self._best_sizes(ascending, sizes[rows])
-            _independent.take_top(p[rows], ascending, sizes[rows], 0, len(ascending), labeling[rows])
+            _independent.take_top(p[rows], ascending, sizes[rows], labeling[rows])
 
         over_slices(decide, len(p), at_least=64, at_most=rows_at_once(p.shape[1]))
         return labeling

@@ -263,7 +263,7 @@ def _largest(delta: FloatArray, k: int, exactly: bool) -> LabelArray:
         sizes = np.full(len(part), min(k, K))
         if not exactly:
             sizes = np.minimum(sizes, (part > 0).sum(axis=1))
-        _independent.take_top(part, np.sort(part, axis=1), sizes, 0, len(part), labeling[rows])
+        _independent.take_top(part, np.sort(part, axis=1), sizes, labeling[rows])
 
     over_slices(take, len(delta), at_most=rows_at_once(K))
     return labeling
