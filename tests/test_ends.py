@@ -75,7 +75,7 @@ ENDS = {
     "rate": (lambda r: cost_for_rate(P, "f1", r), [0, 1], [-JUST, 1 + JUST]),
     "false_positive": (Hamming, [0, 1e290], [-JUST, 1.1e290, np.nan]),
     "false_negative": (lambda c: Hamming(false_negative=(1, c)), [0, 1e290], [-JUST, 1.1e290, np.nan]),
-    "k": (TopK, [1, 2.0], [0, 1.5, True]),
+    "k": (TopK, [1, 2], [0, 1.5, 2.0, True]),
     "k of ranks": (lambda k: rank_by(P, "ndcg", k=k), [1], [0, 1.5, True]),
     "propensities": (lambda n: propensities(Y[:n]), [3], [2]),
     "at_least": (lambda n: decide([P], constraints=Constraints(at_least=n)), [0, 2], [-1, 0.5, True]),

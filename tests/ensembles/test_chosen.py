@@ -268,15 +268,16 @@ def test_a_trial_is_of_twenty_instances_to_two_thousand_and_48_labels(n, rows):
 @pytest.mark.parametrize(
     ("scores", "start", "found", "asked"),
     [
-        ({10: 4, 100: 3, 1000: 3}, 1.0, (3, 100), [10, 100, 1000]),
-        ({10: 6, 0.1: 4, 0.01: 4.5}, 1.0, (4, 0.1), [10, 0.1, 0.01]),
-        ({10: 5, 0.1: 5}, 1.0, (5, 1.0), [10, 0.1]),
-        ({10: np.nan, 0.1: 4, 0.01: 3, 0.001: 2}, 1.0, (2, 0.001), [10, 0.1, 0.01, 0.001]),
+        ({0.1: 6, 10: 4, 100: 3, 1000: 3}, 1.0, (3, 100), [0.1, 10, 100, 1000]),
+        ({0.1: 4, 0.01: 4.5}, 1.0, (4, 0.1), [0.1, 0.01]),
+        ({10: 5, 0.1: 5}, 1.0, (5, 1.0), [0.1, 10]),
+        ({0.1: 4, 0.01: 3, 0.001: 2}, 1.0, (2, 0.001), [0.1, 0.01, 0.001]),
+        ({0.1: np.nan, 10: 4, 100: np.nan}, 1.0, (4, 10), [0.1, 10, 100]),
         ({100: 6}, 1000.0, (5, 1000.0), [100]),
-        ({1: 4, 10: 7}, 0.1, (4, 1), [1, 10]),
+        ({0.01: 6, 1: 4, 10: 7}, 0.1, (4, 1), [0.01, 1, 10]),
     ],
 )
-def test_a_path_is_followed_up_or_else_down_for_as_long_as_the_score_falls(scores, start, found, asked):
+def test_a_path_is_followed_down_or_else_up_for_as_long_as_the_score_falls(scores, start, found, asked):
     walked = []
     assert _descended(lambda C: walked.append(C) or scores[C], 5, start) == found
     assert walked == asked
@@ -307,8 +308,8 @@ def test_the_scaling_and_the_strength_of_the_smallest_score_are_chosen(monkeypat
     assert found == FastLogistic(C=1000.0, scaling="range")
     begun, followed = asked[:3], asked[3:]
     assert begun == [("none", 1.0), ("range", 1.0), ("standard", 0.1)]
-    up = [("none", 10.0), ("none", 0.1), ("range", 10.0), ("range", 100.0), ("range", 1000.0)]
-    assert followed == [*up, ("standard", 1.0), ("standard", 0.01)]
+    up = [("range", 0.1), ("range", 10.0), ("range", 100.0), ("range", 1000.0)]
+    assert followed == [("none", 0.1), ("none", 10.0), *up, ("standard", 0.01), ("standard", 1.0)]
 
 
 @pytest.mark.parametrize(("C", "kind"), [(1.0, "none"), (2.0, "standard"), (1e8, "range")])
@@ -347,7 +348,7 @@ def test_scalings_that_change_next_to_nothing_or_give_no_numbers_are_not_tried()
 @pytest.mark.parametrize(
     ("worth", "chosen"),
     [
-        ({}, (8, 0)),
+        ({}, (4, 0)),
         ({(8, 0): -1}, (8, 0)),
         ({(2, 0): -1}, (2, 0)),
         ({(32, 0): -1, (4, 0): -2}, (4, 0)),
@@ -375,7 +376,7 @@ def test_trees_take_what_is_better_than_the_usual_and_more_features_what_is_bett
     assert asked == features
     if len(features) == 1:
         worth = {key: value for key, value in worth.items() if key[1] == 0}
-        chosen = chosen if chosen[1] == 0 else (min(worth, key=worth.get)[0] if worth else 8, 0)
+        chosen = chosen if chosen[1] == 0 else (min(worth, key=worth.get)[0] if worth else 4, 0)
     assert found == TreeSize(chosen[0], features[chosen[1]])
     only = choose_tree_size(data, 0, min_samples_split=5, max_features="auto")
     assert only.min_samples_split == 5

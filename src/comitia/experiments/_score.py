@@ -73,9 +73,9 @@ def losses_of(
     --------
     >>> from comitia import EMODTClassifier
     >>> from comitia.datasets import make_joint
-    >>> data = make_joint(300, 4, 3, dependence=0.8, random_state=0).dataset
-    >>> forest = EMODTClassifier(10, random_state=0).fit(data.X[:200], data.Y[:200])
-    >>> found = losses_of(forest, data.X[200:], data.Y[200:], losses=["subset01"], aggregations=["gmv", "ctp-joint"])
+    >>> data = make_joint(1000, 4, 3, dependence=0.8, random_state=0).dataset
+    >>> forest = EMODTClassifier(10, random_state=0).fit(data.X[:700], data.Y[:700])
+    >>> found = losses_of(forest, data.X[700:], data.Y[700:], losses=["subset01"], aggregations=["gmv", "ctp-joint"])
     >>> min(found, key=found.get).aggregation
     'ctp-joint'
     """
