@@ -42,19 +42,22 @@ def enumerated(names: Iterable[str], most: int | None = None) -> str:
 def as_known(name: str, known: Collection[str], titles: Mapping[str, str] | None = None) -> str:
     """Return which of the known names is meant by one in other letters, or by a title as it is printed.
 
+    The word loss may stand behind either, or not.
     A name that means none of them comes back as it is.
 
     Examples
     --------
     >>> as_known("PTC-mbr", ["gmv", "ptc-mbr"]), as_known("F1-measure", ["f1"], {"f1": "F1-measure"})
     ('ptc-mbr', 'f1')
+    >>> as_known("f1 loss", ["f1"]), as_known("Subset 0/1", ["subset01"], {"subset01": "Subset 0/1 loss"})
+    ('f1', 'subset01')
     >>> as_known("mine", ["gmv"])
     'mine'
     """
     if name in known:
         return name
-    small = name.casefold()
-    meant = {title.casefold(): one for one, title in (titles or {}).items() if one in known}
+    small = name.casefold().removesuffix(" loss")
+    meant = {title.casefold().removesuffix(" loss"): one for one, title in (titles or {}).items() if one in known}
     return {**meant, **{one.casefold(): one for one in known}}.get(small, name)
 
 

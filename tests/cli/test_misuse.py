@@ -80,7 +80,7 @@ def test_a_csv_file_without_labels_shows_its_columns(joint_csv, tmp_path, monkey
 @pytest.mark.parametrize(
     ("content", "answer"),
     [
-        ("a,b\n1,0\n2\n", "bad.csv: expected CSV, found:"),
+        ("a,b\n1,0\n2\n", "bad.csv: row 2: expected 2 cells, one for each column, found 1: '2'"),
         ("a,b\n1,0\n2,7\n", "row 2, 'b': expected a label to be 0 or 1, found 7"),
     ],
 )

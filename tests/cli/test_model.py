@@ -366,7 +366,11 @@ def test_predictions_are_scored_where_labels_stand_in_one_column(mine, joint):
     expected = (model.ensemble.predict(joint.X) != joint.Y[:, columns]).mean()
     assert ended.json["loss_here"] == pytest.approx(expected)
     ended = comitia("predict", "m.skops", "tags.csv", "--labels-in", "tag", "-o", "p.csv")
-    assert ended.code == 1
+    assert (ended.code, "--labels-in: tags.csv: unknown column 'tag': did you mean 'tags'?" in ended.said) == (2, True)
+    ended = comitia("predict", "m.skops", "tags.csv", "--separator", ";", "-o", "p.csv")
+    assert (ended.code, "--separator: is for --labels-in" in ended.said) == (2, True)
+    ended = comitia("predict", "m.skops", "tags.csv", "--labels-in", "tags", "--positive", "ja", "-o", "p.csv")
+    assert (ended.code, "positive is for label columns" in ended.said) == (1, True)
 
 
 def test_the_shell_completes_commands_options_and_names(monkeypatch):

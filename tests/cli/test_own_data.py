@@ -303,8 +303,9 @@ def test_another_loss_needs_no_refit_and_predictions_are_scored_where_labels_are
     assert found.columns.tolist() == ["id", "calm", "jazz", "expected loss"]
     assert found["id"].tolist() == trained["id"].tolist()
     assert "the labels are known there: hamming loss" in comitia("predict", "m.skops", "songs.csv", "-o", "o.csv").said
-    assert comitia("predict", "m.skops", "songs.csv", "--keep", "all", "-o", "all.csv").code == 0
-    assert pd.read_csv(here / "all.csv").columns.tolist() == ["id", "tempo", "genre", "calm", "jazz"]
+    for name, read in (("all.csv", pd.read_csv), ("ALL.PARQUET", pd.read_parquet)):
+        assert comitia("predict", "m.skops", "songs.csv", "--keep", "all", "-o", name).code == 0
+        assert read(here / name).columns.tolist() == ["id", "tempo", "genre", "calm", "jazz"]
     trained.drop(columns="jazz").to_csv(here / "new.csv", index=False)
     assert "known there" not in comitia("predict", "m.skops", "new.csv", "-o", "p.csv").said
     ended = comitia("predict", "m.skops", "songs.csv", "--keep", "jazz", "-o", "q.csv")
@@ -392,7 +393,12 @@ def test_labels_in_words_of_ones_own_are_scored(trained, here):
         + comitia("predict", "m.skops", "songs.csv", "-o", "o.csv").said.split("the labels are known there: ")[1]
     )
     assert known in comitia("predict", "m.skops", "words.csv", "--positive", "ja", "-o", "p.csv").said
-    assert "known there" not in comitia("predict", "m.skops", "words.csv", "-o", "q.csv").said
+    ended = comitia("predict", "m.skops", "words.csv", "-o", "q.csv")
+    assert (ended.code, "known there" in ended.said) == (0, False)
+    assert "predictions are not compared with the labels that are there: words.csv: row 1, 'calm'" in ended.said
+    assert "--positive nein or --positive ja says which" in ended.said
+    said.assign(calm="", jazz="").to_csv(here / "words.csv", index=False)
+    assert "compared" not in comitia("predict", "m.skops", "words.csv", "-o", "r.csv").said
 
 
 @pytest.mark.parametrize(
@@ -401,13 +407,44 @@ def test_labels_in_words_of_ones_own_are_scored(trained, here):
         ("ensemble", "EMODT, Ecc", ["emodt", "ecc"], ("emodt", "ecc")),
         ("aggregation", "PTC-mbr,ptc-mbr", ["ctp", "ptc-mbr"], ("ptc-mbr",)),
         ("loss", "F1,Hamming loss", ["hamming", "f1"], ("f1", "hamming")),
-        ("loss", "F1-measure", ["hamming", "f1"], ("f1",)),
+        ("loss", "F1-measure,Subset 0/1", ["subset01", "f1"], ("f1", "subset01")),
+        ("loss", "f1 loss,Subset 0/1 loss", ["subset01", "f1"], ("f1", "subset01")),
         ("aggregation", "OOB choice", ["ctp", "oob"], ("oob",)),
         ("aggregation", "CTP · median,GMV", ["ctp", "gmv"], ("ctp · median", "gmv")),
     ],
 )
 def test_names_are_taken_as_they_are_printed(kind, given, known, found):
     assert names("--it", kind, given, known) == found
+
+
+def test_an_aggregation_with_its_pool_is_trained_and_predicted_by_as_it_is_printed(trained, here):
+    data = load_dataset("songs.csv", ["calm", "jazz"]).with_columns(ignore=["id"])
+    how = ("train", "songs.csv", "-l", "calm,jazz", "--ignore", "id", "--ensemble", "EMODT", "-m", 9)
+    ended = comitia(*how, "--aggregation", "CTP · median", "-o", "median.skops")
+    assert (ended.code, "for hamming, decided by ctp · median;" in ended.said) == (0, True)
+    expected = EMODTClassifier(9, pool="median", random_state=0).fit(data.X, data.Y)
+    for model, asked in (("median.skops", ()), ("m.skops", ("--aggregation", "CTP · median"))):
+        for proba in ((), ("--proba",)):
+            ended = comitia("predict", model, "songs.csv", *asked, *proba, "-o", "out.csv", "--force")
+            assert ended.code == 0, ended.said
+            found = pd.read_csv(here / "out.csv").to_numpy()
+            np.testing.assert_array_equal(found, (expected.predict_proba if proba else expected.predict)(data.X))
+    assert (
+        comitia("predict", "median.skops", "songs.csv", "--aggregation", "CTP", "--proba", "-o", "mean.csv").code == 0
+    )
+    mean = expected.set_params(pool="mean").predict_proba(data.X)
+    np.testing.assert_array_equal(pd.read_csv(here / "mean.csv").to_numpy(), mean)
+    ended = comitia("predict", "median.skops", "songs.csv", "--aggregation", "OOB choice", "-o", "oob.csv")
+    assert (ended.code, "--aggregation: aggregation='oob' chooses by the out-of-bag loss" in ended.said) == (2, True)
+
+
+def test_how_new_data_were_read_is_said(trained, here):
+    german = "genre;tempo\r\nrock;100,5\r\nSchläger;\r\n;\r\n"
+    (here / "new.csv").write_bytes(german.encode("cp1252"))
+    ended = comitia("predict", "m.skops", "new.csv", "-o", "-")
+    assert (ended.code, len(ended.out.splitlines())) == (0, 3)
+    for note in ("as Windows-1252 (Latin-1), for", "separated by ';'", "1 row without values at the end is left out."):
+        assert note in " ".join(ended.err.split())
 
 
 def test_a_comparison_of_such_a_table_names_all_of_it_in_the_command_to_train(here):

@@ -210,6 +210,16 @@ def test_separators_are_offered_and_not_guessed() -> None:
     assert TableEncoder(numbers="1,234.5").fit_transform(X)[-1, 0] == 99 * 37
 
 
+def test_few_prices_are_categories_with_the_notation_that_makes_numbers_of_them():
+    X = pd.DataFrame(
+        {"price": ["$1,000.50", "$2,000", "$3"] * 10, "share": ["10 %", "2,5 %"] * 15, "n": ["a", "b"] * 15}
+    )
+    assert TableEncoder().fit(X).describe() == (
+        "categories 3: price, 3 values, numbers with numbers='1,234.5'; "
+        "share, 2 values, numbers with numbers='1.234,5'; n, 2 values"
+    )
+
+
 def test_texts_that_are_all_numbers_are_numbers_but_codes_are_not() -> None:
     X = pd.DataFrame({"x": ["1", "2.5", "-3e2"], "zip": ["01234", "10115", "80331"]})
     encoder = TableEncoder().fit(X)

@@ -49,7 +49,6 @@ ROWS = {
 }
 
 HEADERS = {
-    "an empty file": ("", 0, "expected @data"),
     "no header": ("1,2,0\n3,4,1\n", 1, "expected @relation, @attribute or @data, found '1,2,0'"),
     "no @data": ("@relation r\n@attribute a numeric\n", 2, "expected @data"),
     "no @relation": ("@attribute a numeric\n@data\n1\n", 1, "expected @relation before"),

@@ -146,7 +146,7 @@ def test_a_column_that_holds_no_lists_says_how_to_cut_it(tmp_path: Path) -> None
     path.write_text("x,tags\n1,\n2,\n")
     with pytest.raises(DataFormatError, match="expected names of labels in 'tags', found none"):
         load_dataset(path, labels_in="tags", separator=";")
-    with pytest.raises(DataFormatError, match="expected the label columns"):
+    with pytest.raises(DataFormatError, match="unknown column 'tag': did you mean 'tags'"):
         load_dataset(path, labels_in="tag", separator=";")
     path.write_text("x,tags\n" + "".join(f"1,t{i}\n" for i in range(1000)))
     with pytest.raises(DataFormatError, match="found 1000 labels in 'tags'"):
@@ -248,6 +248,16 @@ def test_the_separator_that_is_offered_is_one_that_stands_between_names(tmp_path
         path.write_text("a,tags\n" + "".join(f'{i},"{cell}"\n' for i, cell in enumerate(cells)))
         with pytest.raises(DataFormatError, match=re.escape(f"separator={sign!r} cuts texts")):
             load_dataset(path, labels_in="tags")
+
+
+def test_a_separator_that_stands_in_no_cell_is_told_with_one_that_does(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,tags\n1,rock|live\n2,rock\n")
+    told = "No cell of 'tags' holds ';'; separator='|' would cut 1 of 2."
+    assert told in load_dataset(path, labels_in="tags", separator=";").notes
+    assert told not in load_dataset(path, labels_in="tags", separator="|").notes
+    path.write_text("a,tags\n1,rock\n2,live\n")
+    assert not any("No cell" in note for note in load_dataset(path, labels_in="tags", separator=";").notes)
 
 
 def test_options_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:

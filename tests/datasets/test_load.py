@@ -28,17 +28,17 @@ def test_a_name_of_the_catalogue_is_fetched(shared_data: Path) -> None:
 
 def test_what_cannot_be_loaded_is_said(tmp_path: Path) -> None:
     (tmp_path / "tiny.csv").write_text("a,y\n0.5,1\n")
-    (tmp_path / "tiny.txt").write_text("a,y\n0.5,1\n")
+    (tmp_path / "tiny.dat").write_text("a,y\n0.5,1\n")
     (tmp_path / "tiny.arff").write_text(ARFF)
     with pytest.raises(ValueError, match="labels must name the columns"):
         load_dataset(tmp_path / "tiny.csv")
     with pytest.raises(ValueError, match=r"an \.arff, \.csv or \.parquet file"):
-        load_dataset(tmp_path / "tiny.txt", ["y"])
+        load_dataset(tmp_path / "tiny.dat", ["y"])
     with pytest.raises(FileNotFoundError, match=r"neither a file nor a dataset of the catalogue \(cal500"):
         load_dataset("nothing")
     with pytest.raises(ValueError, match="which has its own"):
         load_dataset("emotions", ["y"])
-    with pytest.raises(DataFormatError, match="expected the label attributes"):
+    with pytest.raises(DataFormatError, match="unknown attribute 'w'"):
         load_dataset(tmp_path / "tiny.arff", ["w"])
     with pytest.raises(ValueError, match="labels is a list of the names of different columns"):
         load_dataset(tmp_path / "tiny.arff", ["y", "y"])
@@ -57,6 +57,6 @@ def test_without_labels_every_column_is_a_feature(tmp_path: Path) -> None:
         load_features(tmp_path / "twice.csv")
     with pytest.raises(FileNotFoundError, match=r"none\.arff: there is no such file"):
         load_features(tmp_path / "none.arff")
-    (tmp_path / "tiny.txt").write_text("a,y\n0.5,1\n")
+    (tmp_path / "tiny.dat").write_text("a,y\n0.5,1\n")
     with pytest.raises(ValueError, match=r"expected an \.arff, \.csv or \.parquet file"):
-        load_features(tmp_path / "tiny.txt")
+        load_features(tmp_path / "tiny.dat")

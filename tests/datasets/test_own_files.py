@@ -130,7 +130,7 @@ def test_objects_in_a_list_are_tables_and_so_are_files_of_either_kind_that_are_c
     [
         (b'{"a": 1, "y": 1}\n{"a": 1,\n', "line 2: expected an object of JSON"),
         (b'{"a": 1, "y": 1}\n[1]\n', "line 2: expected an object of JSON, found '[1]'"),
-        (b"", "expected an object of JSON a line, found none"),
+        (b"[]", "expected an object of JSON a line, found none"),
         (b'{"a":' + b"[" * 100_000, "line 1: expected an object of JSON"),
         (b'{"a": 1, "y": 1}\n{"a": "x", "y": 1}\n', "expected JSON lines"),
         (b"[[1, 2], [3, 4]]", "JSON whose rows are lists; they must be objects, which name their cells"),
@@ -234,8 +234,18 @@ def test_a_file_that_looks_like_something_else_says_what(content: bytes, words: 
 def test_a_table_that_is_called_arff_or_parquet_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataFormatError, match="expected an ARFF file, found what looks like a Parquet file"):
         load(tmp_path / "t.arff", b"PAR1....")
-    with pytest.raises(DataFormatError, match="expected Parquet, found: a file without a footer"):
-        load(tmp_path / "t.parquet", TEXT.encode())
+    for name, words in (("t.parquet", "a Parquet file"), ("t.XLSX", "an Excel workbook")):
+        with pytest.raises(DataFormatError, match=f"expected {words}, found what looks like a CSV file; a name"):
+            load(tmp_path / name, TEXT.encode())
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.json", "t.jsonl", "t.parquet", "t.xlsx", "t.arff", "t.csv.gz"])
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf\r\n  \r\n"])
+def test_an_empty_file_is_called_empty(name: str, content: bytes, tmp_path: Path) -> None:
+    with pytest.raises(DataFormatError, match=r", found an empty file$"):
+        load(tmp_path / name, gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(DataFormatError, match=r", found an empty file$"):
+        load_features(tmp_path / name)
 
 
 def test_a_blank_first_line_does_not_make_values_names(tmp_path: Path) -> None:
@@ -260,9 +270,29 @@ def test_what_a_spreadsheet_adds_is_left_out_and_said(tmp_path: Path) -> None:
     dataset = load(tmp_path / "t.csv", b"width,colour,y,,\n0.5,rot,1,,\n1.5,gr\xc3\xb6\xc3\x9fer,0,,\n,,,,\n,,,,\n")
     check(dataset)
     assert dataset.notes[:2] == (
+        "2 rows without values at the end are left out.",
         "2 columns without a name and without values are left out.",
-        "2 blank rows at the end are left out.",
     )
+
+
+def test_rows_without_values_count_where_no_spreadsheet_adds_them(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"width": [0.5, None], "colour": ["rot", None]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    for name in ("t.parquet", "t.jsonl"):
+        assert load_features(tmp_path / name).n_instances == 2
+
+
+def test_a_frame_that_pandas_writes_column_by_column_is_told_how_to_write_rows(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"width": [0.5, 1.5], "y": [0, 1]})
+    with pytest.raises(DataFormatError, match=r"one with a value for each column; .* orient='records'"):
+        load(tmp_path / "t.json", frame.to_json().encode())
+
+
+def test_the_text_that_excel_writes_is_read(tmp_path: Path) -> None:
+    dataset = load(tmp_path / "t.TXT", TEXT.replace(",", "\t").replace("\n", "\r\n").encode("utf-16"))
+    check(dataset)
+    assert dataset.notes[:2] == ("The text is read as UTF-16.", "Cells are separated by tabs.")
 
 
 def test_the_index_that_pandas_writes_is_left_out_and_said(tmp_path: Path) -> None:
@@ -272,6 +302,10 @@ def test_the_index_that_pandas_writes_is_left_out_and_said(tmp_path: Path) -> No
     assert dataset.notes[0] == "The first column has no name and only counts the rows: it is left out."
     shuffled = load(tmp_path / "t.csv", frame.set_index(pandas.Index([7, 3])).to_csv().encode())
     assert shuffled.feature_names == ("column 1", "width", "colour")
+    frame.set_index(pandas.Index(["a", "b"])).to_parquet(tmp_path / "t.parquet")
+    dataset = load_dataset(tmp_path / "t.parquet", ["y"])
+    check(dataset)
+    assert dataset.notes[0] == "1 column with the index of a pandas frame, '__index_level_0__', is left out."
 
 
 def test_a_file_without_a_header_is_told(tmp_path: Path) -> None:

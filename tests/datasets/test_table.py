@@ -47,16 +47,16 @@ def test_the_type_of_a_column_follows_from_all_its_values(tmp_path: Path) -> Non
 
 
 REFUSED = {
-    "too few values": ("a,y\n1,0\n2\n", "Expected 2 columns, got 1"),
-    "too many values": ("a,y\n1,0\n2,0,3\n", "Expected 2 columns, got 3"),
-    "no such label": ("a,b\n1,0\n", "expected the label columns"),
+    "too few values": ("a,y\n1,0\n2\n", "row 2: expected 2 cells, one for each column, found 1: '2'"),
+    "too many values": ("a,y\n1,0\n2,0,3\n", "row 2: expected 2 cells, one for each column, found 3: '2,0,3'"),
+    "no such label": ("a,b\n1,0\n", "unknown column 'y'. There are: a, b"),
     "two columns of one name": ("a,a,y\n1,0,1\n", "'a' twice"),
     "a label that is not binary": ("a,y\n1,0\n1,2\n", "row 2, 'y': expected a label to be 0 or 1, found 2"),
     "a label that is text": ("a,y\n1,good\n1,bad\n", "row 1, 'y': expected a label to be 0 or 1, found 'good'"),
     "a label that is missing": ("a,y\n1,0\n1,\n", "row 2, 'y': expected a label to be 0 or 1, found an empty cell"),
-    "no rows": ("a,y\n", "expected rows of features"),
-    "no features": ("y\n1\n", "expected rows of features"),
-    "nothing": ("", "expected CSV"),
+    "no rows": ("a,y\n", "expected rows, found the names of 2 columns alone"),
+    "no features": ("y\n1\n", "expected columns to learn from beside those of labels, found none"),
+    "nothing": ("", "expected a CSV file, found an empty file"),
     "no CSV": ("PAR1 but no more", "looks like a Parquet file; a name that ends in .parquet has it read"),
 }
 

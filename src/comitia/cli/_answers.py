@@ -15,9 +15,11 @@ from comitia._errors import ComitiaError
 from comitia._files import whole_file
 from comitia._labels import LabelArray
 from comitia._names import in_csv, printable
+from comitia.cli._data import tell
 from comitia.cli._errors import misuse
 from comitia.columns._kinds import matching
 from comitia.datasets import Dataset, load_dataset
+from comitia.datasets._dataset import NoSuchColumnError
 from comitia.datasets._text import STDIN
 from comitia.model_file import Model
 
@@ -72,6 +74,7 @@ def in_one_column(labeling: NDArray[Any], labels: Sequence[str]) -> list[str]:
 def known_labels(
     model: Model,
     data: Path,
+    given: Dataset,
     *,
     labels_in: str | None = None,
     separator: str | None = None,
@@ -80,18 +83,28 @@ def known_labels(
     """Return the labels that the data have, in the order of the model's; None where they have not all of them.
 
     The labels have a column each, in which ``positive`` says that they hold, or stand together in the column
-    ``labels_in``.
+    ``labels_in``.  ``given`` are the data as they are, with all columns.
     """
     if model.ensemble._form.classes is not None:
         return None
     if labels_in is None:
+        if separator is not None:
+            raise misuse("--separator", "is for --labels-in, which names no column.")
         try:
             return load_dataset(data, list(model.labels), positive=positive).Y
-        except (ComitiaError, OSError):
+        except NoSuchColumnError:
             if positive is not None:
                 raise
-            return None
-    known = load_dataset(data, labels_in=labels_in, separator=separator)
+        except ComitiaError as error:
+            if positive is not None:
+                raise
+            if kept_columns(given, model.labels, ()).notna().to_numpy().any():
+                tell([("note", f"predictions are not compared with the labels that are there: {error}")])
+        return None
+    try:
+        known = load_dataset(data, labels_in=labels_in, separator=separator, positive=positive)
+    except NoSuchColumnError as error:
+        raise misuse("--labels-in", str(error)) from None
     place = {name: known.Y[:, k] for k, name in enumerate(known.label_names)}
     return np.stack([place.get(name, np.zeros(len(known.Y), np.int8)) for name in model.labels], axis=1)
 
@@ -102,7 +115,7 @@ def write(frame: Any, output: Path) -> None:
         frame.rename(columns=in_csv).to_csv(sys.stdout, index=False)
         return
     with whole_file(output) as file:
-        if output.suffix == ".parquet":
+        if output.suffix.lower() == ".parquet":
             frame.to_parquet(file, index=False)
         else:
             frame.rename(columns=in_csv).to_csv(file, index=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,11 +13,12 @@ from rich.table import Table
 
 from comitia import ComitiaError
 from comitia._compare import Labelled, dataset_names, introduction, named_source
-from comitia._names import enumerated, unknown
+from comitia._names import enumerated
 from comitia.cli._errors import as_options, misuse
 from comitia.cli._options import AsJson, DataHome, names, split
 from comitia.cli._screen import messages, print_json, results
 from comitia.datasets import CatalogueEntry, DataFormatError, Dataset, fetch_dataset, list_datasets, load_features
+from comitia.datasets._dataset import NoSuchColumnError
 from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN
 from comitia.experiments import DataSource
@@ -62,20 +63,18 @@ def loaded(source: DataSource, data_home: Path | None) -> Dataset:
     """Read a dataset; a label that it does not have is a wrong argument, not a broken file."""
     try:
         return source.load(data_home)
-    except DataFormatError:
-        wanted = {"--labels-in": (source.labels_in,) if source.labels_in else (), "--labels": source.labels or ()}
-        if source.path is not None and any(wanted.values()):
-            columns = load_features(source.path).feature_names
-            for option, given in wanted.items():
-                for name in given if option == "--labels-in" or source.labels_in is None else ():
-                    if name not in columns:
-                        raise misuse(option, unknown("column", name, columns)) from None
-        raise
+    except NoSuchColumnError as error:
+        raise misuse("--labels" if source.labels_in is None else "--labels-in", str(error)) from None
 
 
 def introduce(dataset: Dataset) -> None:
     """Say what the columns of a frame are taken for, and what a user should know of the data, before a fit."""
-    for kind, text in introduction(dataset):
+    tell(introduction(dataset))
+
+
+def tell(said: Iterable[tuple[str, str]]) -> None:
+    """Write what is to be known of data beside the answer."""
+    for kind, text in said:
         style = "yellow" if kind == "note" else "dim"
         messages.print(f"[{style}]{kind}:[/] {escape(as_options(text))}", highlight=False, soft_wrap=True)
 

@@ -18,7 +18,7 @@ from comitia._baselines import BASELINES, constant_answers
 from comitia._names import printable
 from comitia._titles import aggregation_and_pool
 from comitia.cli._answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, known_labels, write
-from comitia.cli._data import data_source, introduce, loaded
+from comitia.cli._data import data_source, introduce, loaded, tell
 from comitia.cli._errors import misuse
 from comitia.cli._limits import asked_limits, limits_on, option_names
 from comitia.cli._options import (
@@ -74,7 +74,7 @@ from comitia.experiments._settings import KINDS
 from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 from comitia.report._plain import how_good
-from comitia.report._vocabulary import measure
+from comitia.report._vocabulary import measure, method_name
 from comitia.report._words import counted
 
 _DOUBT = {"rate": "--abstain-rate", "guarantee": "--guarantee"}
@@ -180,7 +180,8 @@ def _trained(
             model = Model.fit(classifier.set_params(oob_score=False), dataset)
     judged = _judged(classifier, dataset.Y)
     told = needed or oob or classifier.aggregation == CHOSEN_BY_OOB
-    chosen = getattr(classifier, "oob_aggregation_", None) if told else wished.get("aggregation")
+    asked = method_name(wished["aggregation"], wished["pool"]) if "aggregation" in wished else None
+    chosen = getattr(classifier, "oob_aggregation_", None) if told else asked
     if only_told:
         # The file need not hold it.
         classifier.set_params(oob_score=False)
@@ -266,13 +267,14 @@ def predict(
     opened = _opened(model, limits, doubt)
     _decide_otherwise(opened, loss, aggregation)
     given = load_features(data)
+    tell(("note", note) for note in given.notes)
     if written := column_options(None, None, None, None, numbers, missing_values, day_first):
         given = given.with_columns(**written)
     kept = kept_columns(given, split(keep or []), opened.labels)
     check_names(kept, opened.labels)
     inputs = _inputs(opened, data, given)
     known = {"labels_in": labels_in, "separator": separator, "positive": positive}
-    truth = None if proba or doubt else known_labels(opened, data, **known)
+    truth = None if proba or doubt else known_labels(opened, data, given, **known)
     found = _answered(opened, inputs, proba, doubt)
     answers = _table(opened, found, bool(doubt), one_column)
     if expected_loss:
@@ -339,10 +341,10 @@ def _decide_otherwise(model: Model, loss: str | None, aggregation: str | None) -
     """Let a fitted ensemble decide for another loss or in another way, which needs no refit."""
     if loss is not None:
         model.ensemble.set_params(loss=one("--loss", "loss", loss, TARGET_NAMES), aggregation=None)
-    if aggregation is not None:
-        how = one("--aggregation", "aggregation", aggregation, WAYS)
-        model.ensemble.set_params(aggregation=how)
     try:
+        if aggregation is not None:
+            how = one("--aggregation", "aggregation", aggregation, WAYS)
+            model.ensemble.set_params(**dict(zip(("aggregation", "pool"), aggregation_and_pool(how), strict=True)))
         model.ensemble.decision()
     except ComitiaError as error:
         raise misuse("--aggregation" if aggregation else "--loss", str(error)) from None

@@ -17,7 +17,7 @@ from comitia.columns._cells import Cells, column_names, is_frame
 from comitia.columns._dates import ORDERS, PERIODS, date_parts, encode_dates
 from comitia.columns._encoders import RARE, Categories, Medians, Words
 from comitia.columns._kinds import Place, Use, Writing, dates_of, decide, matching, numbers_of
-from comitia.columns._numbers import Notation
+from comitia.columns._numbers import NOTATIONS, Notation, as_numbers
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -368,7 +368,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not kept and found.rare:
             return f"{len(found.rare)} values, all of them rare"
         rare = f" and {len(found.rare)} rare ones" if found.rare else ""
-        return f"{len(kept)} value{'' if len(kept) == 1 else 's'}{rare}"
+        return f"{len(kept)} value{'' if len(kept) == 1 else 's'}{rare}{_offer(kept)}"
+
+
+def _offer(values: Sequence[str]) -> str:
+    """Say how the values of a category would be numbers, where all of them are in one notation."""
+    if len(as_numbers(values, "plain")) == len(values):
+        return ""
+    notation = next((one for one in NOTATIONS[1:] if len(as_numbers(values, one)) == len(values)), None)
+    return "" if notation is None else f", numbers with numbers={notation!r}"
 
 
 def _listed(rows: list[tuple[str, str]], most: int = 12) -> str:

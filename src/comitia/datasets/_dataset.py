@@ -35,6 +35,10 @@ class DataFormatError(ComitiaError):
         return cls(f"{where}, line {line}: {message}" if line is not None else f"{where}: {message}")
 
 
+class NoSuchColumnError(DataFormatError):
+    """A data file lacks a column that was named."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """A multilabel dataset.

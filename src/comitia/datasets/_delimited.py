@@ -19,6 +19,7 @@ _SAMPLE = 1 << 16
 _BLANK_LINES = re.compile(rb"(?:[ \t]*(?:\r\n|\r|\n))+")
 _SEPARATOR_LINE = re.compile(rb"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
+_RAGGED = re.compile(r"Row #([0-9]+): Expected ([0-9]+) columns, got ([0-9]+): (.*)", re.DOTALL)
 _NO_NUMBER = re.compile(rb"(?<![0-9.])0(?:x[0-9a-f]|[0-9])", re.IGNORECASE)
 
 
@@ -42,7 +43,7 @@ def read_delimited(path: Path, max_bytes: int, suffix: str) -> tuple[Any, list[s
         notes.append(f"Cells are separated by {name}.")
     if dialect.decimal == ",":
         notes.append("Decimals are written with a comma, as in 1,5.")
-    return _parsed(text, dialect), notes
+    return _parsed(path, text, dialect), notes
 
 
 def decoded(path: Path, text: bytes) -> tuple[bytes, list[str]]:
@@ -129,9 +130,17 @@ def _decimal(rows: list[list[str]], delimiter: str) -> str:
     return "," if any("," in cell for cell in numbers) and not any("." in cell for cell in numbers) else "."
 
 
-def _parsed(text: bytes, dialect: Dialect) -> Any:
+def _parsed(path: Path, text: bytes, dialect: Dialect) -> Any:
     arrow, types = require("pyarrow"), require("pyarrow.types")
-    table = _parse(text, dialect, {})
+    try:
+        table = _parse(text, dialect, {})
+    except arrow.ArrowInvalid as error:
+        ragged = _RAGGED.search(str(error))
+        if ragged is None:
+            raise
+        row, expected, found, start = ragged.groups()
+        message = f"row {int(row) - 1}: expected {expected} cells, one for each column, found {found}: {start[:40]!r}"
+        raise DataFormatError.at(path, None, message) from error
     names = table.column_names
     if _NO_NUMBER.search(text) and len(set(names)) == len(names):
         # Arrow reads 0x10 as 16, and nobody else does; and 01067, which is a code, as 1067.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from comitia.datasets._text import STDIN, raw_blocks
 FORMATS = {
     ".arff": ".arff",
     ".csv": ".csv",
+    ".txt": ".csv",
     ".tsv": ".tsv",
     ".tab": ".tsv",
     ".jsonl": ".jsonl",
@@ -48,7 +50,7 @@ def file_format(path: Path) -> str:
         found = looks_like(path) if path.is_file() else None
         hint = f", which looks like {_WORDS.get(found, found)}" if found else ""
         raise ComitiaError(
-            f"expected an .arff, .csv or .parquet file, or one in .tsv, .jsonl or .xlsx; got {path}{hint}"
+            f"expected an .arff, .csv or .parquet file, or one in .tsv, .txt, .jsonl or .xlsx; got {path}{hint}"
         )
     return FORMATS[suffix]
 
@@ -59,8 +61,12 @@ def unpacked(path: Path) -> Path:
 
 
 def check_looks(path: Path, expected: str) -> None:
-    """Refuse a file that is something else than its name says, with what it looks like."""
+    """Refuse a file that is empty, or something else than its name says, with what it looks like."""
+    if not any(block.removeprefix(codecs.BOM_UTF8).strip() for block in raw_blocks(path, 1 << 62)):
+        raise DataFormatError.at(path, None, f"expected {_WORDS[expected]}, found an empty file")
     found = looks_like(path)
+    if found is None and expected in (".parquet", ".xlsx") and _is_text(path):
+        found = ".csv"
     if found is None or found == expected or {found, expected} == {".csv", ".tsv"}:
         return
     message = f"expected {_WORDS[expected]}, found what looks like {_WORDS.get(found, found)}"
@@ -88,6 +94,11 @@ def looks_like(path: Path) -> str | None:
     if re.match(rb"\[\s*\[", plain):
         return "JSON whose rows are lists; they must be objects, which name their cells"
     return None
+
+
+def _is_text(path: Path) -> bool:
+    start = next(raw_blocks(path, 1 << 62), b"")[:4096]
+    return not re.search(rb"[\x00-\x08\x0e-\x1f]", start)
 
 
 _MAGIC = {

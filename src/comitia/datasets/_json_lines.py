@@ -26,9 +26,20 @@ def read_json_lines(path: Path, max_bytes: int) -> tuple[Any, list[str]]:
         raise DataFormatError.at(path, None, f"expected columns that fit in max_bytes={max_bytes}, found larger ones")
     if not n_rows:
         raise DataFormatError.at(path, None, "expected an object of JSON a line, found none")
+    if n_rows == 1:
+        _check_rows(path, text)
     block = min(len(text) + 1, 2**31 - 1)
     options = arrow_json.ReadOptions(use_threads=False, block_size=block)
     return arrow_json.read_json(arrow.BufferReader(text), options, arrow_json.ParseOptions()), notes
+
+
+def _check_rows(path: Path, text: bytes) -> None:
+    """Refuse one object whose values are columns, as pandas writes a frame unless it is told otherwise."""
+    columns = list(json.loads(text).values())
+    of_columns = len(columns) > 1 and all(isinstance(one, dict) and len(one) > 1 for one in columns)
+    if of_columns and all(one.keys() == columns[0].keys() for one in columns):
+        message = "expected an object for each row, found one with a value for each column; pandas writes rows with"
+        raise DataFormatError.at(path, None, f"{message} orient='records'")
 
 
 def _lines(path: Path, text: bytes) -> bytes:

@@ -15,7 +15,7 @@ import numpy as np
 
 from comitia._errors import ComitiaError
 from comitia._labels import LabelArray, names_in
-from comitia._names import enumerated, printable
+from comitia._names import enumerated, printable, unknown
 from comitia._yes_and_no import cell_text, first_unclear, small_word, word_for_yes, yes_among
 from comitia.datasets._dataset import DataFormatError
 from comitia.datasets._extras import require
@@ -72,6 +72,8 @@ def matching(columns: Sequence[str], wanted: Sequence[str], where: str) -> list[
     found: list[str] = []
     for name in wanted:
         matches = [name] if name in columns else [column for column in columns if fnmatchcase(column, name)]
+        if not matches and not is_pattern(name):
+            raise ComitiaError(f"{where}: {unknown('column', name, columns)}")
         if not matches:
             raise ComitiaError(f"no column of {where} is like {name!r}. It has: {enumerated(columns, most=12)}.")
         found += matches
@@ -151,6 +153,18 @@ def label_lists(path: str | Path, name: str, cells: Sequence[Any], separator: st
     if not any(lists):
         raise DataFormatError.at(path, None, f"expected names of labels in {name!r}, found none")
     return lists
+
+
+def separator_notes(name: str, cells: Sequence[Any], separator: str | None) -> list[str]:
+    """Say where no cell holds the sign that is to stand between names, and many hold another."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if separator is None or not texts or any(separator in text for text in texts):
+        return []
+    other = _used(texts)
+    cut = sum(other in text for text in texts)
+    if 10 * cut < len(texts):
+        return []
+    return [f"No cell of {name!r} holds {separator!r}; separator={other!r} would cut {cut} of {len(texts)}."]
 
 
 def _split(cell: Any, separator: str | None) -> list[str] | None:

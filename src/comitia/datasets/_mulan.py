@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from comitia._names import unknown
 from comitia.datasets._arff import MAX_BYTES, read_arff
 from comitia.datasets._arff_header import Header
-from comitia.datasets._dataset import DataFormatError, Dataset
+from comitia.datasets._dataset import DataFormatError, Dataset, NoSuchColumnError
 from comitia.datasets._label_xml import read_label_names
 
 
@@ -70,8 +71,7 @@ def read_labelled(arff: str | Path, labels: Sequence[str], *, max_bytes: int = M
         positions = {attribute.name: j for j, attribute in enumerate(header.attributes)}
         missing = [label for label in labels if label not in positions]
         if missing:
-            found = list(positions)[:20]
-            raise DataFormatError.at(arff, None, f"expected the label attributes {missing}, found {found}")
+            raise NoSuchColumnError.at(arff, None, unknown("attribute", missing[0], positions))
         return [positions[label] for label in labels]
 
     return read_arff(arff, choose_labels, max_bytes=max_bytes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,16 +13,16 @@ import numpy.typing as npt
 
 from comitia._errors import ComitiaError
 from comitia._labels import label_matrix
-from comitia._names import printable
+from comitia._names import printable, unknown
 from comitia._yes_and_no import small_word
 from comitia.datasets._arff import MAX_BYTES, stem
-from comitia.datasets._dataset import DataFormatError, Dataset
+from comitia.datasets._dataset import DataFormatError, Dataset, NoSuchColumnError
 from comitia.datasets._delimited import read_delimited
 from comitia.datasets._extras import require
 from comitia.datasets._features import frame_or_array
 from comitia.datasets._formats import check_looks, file_format
 from comitia.datasets._json_lines import read_json_lines
-from comitia.datasets._labels import label_column, label_lists, label_notes
+from comitia.datasets._labels import label_column, label_lists, label_notes, separator_notes
 from comitia.datasets._parquet import read_parquet
 from comitia.datasets._workbook import read_workbook
 
@@ -48,8 +49,8 @@ def load_table(
     Parameters
     ----------
     path : path
-        A file in CSV (``.csv``), with tabs (``.tsv``), JSON (``.jsonl``, ``.json``), Parquet or Excel (``.xlsx``), in
-        any case; text may be packed by gzip or bzip2.  ``-`` is standard input.
+        A file in CSV (``.csv``, ``.txt``), with tabs (``.tsv``), JSON (``.jsonl``, ``.json``), Parquet or Excel
+        (``.xlsx``), in any case; text may be packed by gzip or bzip2.  ``-`` is standard input.
     labels : sequence of str, optional
         Columns of zeros and ones, of truth values, of yes and no, y and n, or x and nothing, in the order that ``Y``
         shall have.  With ``labels_in``, the labels to keep; all by default.
@@ -95,6 +96,8 @@ def load_table(
         raise ComitiaError(f"positive is for label columns, not for labels_in={labels_in!r}; got {positive!r}")
     path = Path(path)
     table, names, notes = _read(path, max_bytes)
+    if not table.num_rows:
+        raise DataFormatError.at(path, None, f"expected rows, found the names of {table.num_columns} columns alone")
     if labels_in is None:
         assert wanted is not None
         columns = [_find(path, name, names) for name in wanted]
@@ -131,8 +134,9 @@ def _dataset(
     notes: list[str],
 ) -> Dataset:
     features = [name for name in table.column_names if name not in set(columns)]
-    if not features or (columns and not table.num_rows):
-        raise DataFormatError.at(path, None, f"expected rows of features, found {table.num_rows} × {len(features)}")
+    if not features:
+        beside = " beside those of labels" if columns else ""
+        raise DataFormatError.at(path, None, f"expected columns to learn from{beside}, found none")
     return Dataset(
         X=frame_or_array(path, table.select(features), max_bytes),
         Y=Y,
@@ -161,6 +165,8 @@ def _read(path: Path, max_bytes: int) -> tuple[Any, dict[str, str], list[str]]:
         else:
             table, notes = read_delimited(path, max_bytes, suffix)
         table.validate(full=True)
+        if suffix in (".csv", ".tsv"):
+            table = _without_blank_rows(table, notes)
         table, given = _named(path, table, notes)
     except DataFormatError:
         raise
@@ -174,17 +180,20 @@ def _read(path: Path, max_bytes: int) -> tuple[Any, dict[str, str], list[str]]:
 _KINDS = {".csv": "CSV", ".tsv": "a table with tabs", ".jsonl": "JSON lines", ".parquet": "Parquet", ".xlsx": "Excel"}
 
 
+_PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
+
+
 def _named(path: Path, table: Any, notes: list[str]) -> tuple[Any, dict[str, str]]:
-    """Drop what a spreadsheet adds (rows and columns of nothing, a count of rows) and give every column a name."""
+    """Drop what programs add (columns of nothing, a count of rows, an index) and give every column a name."""
     names = list(table.column_names)
     nothing = [not name.strip() and table.column(j).null_count == table.num_rows for j, name in enumerate(names)]
     if any(nothing):
         table = table.select([j for j, empty in enumerate(nothing) if not empty])
-        notes.append(f"{sum(nothing)} columns without a name and without values are left out.")
-    rows = _rows_with_values(table)
-    if rows < table.num_rows:
-        notes.append(f"{table.num_rows - rows} blank rows at the end are left out.")
-        table = table.slice(0, rows)
+        notes.append(_left_out(sum(nothing), "column", " without a name and without values"))
+    index = [name for name in table.column_names if _PANDAS_INDEX.fullmatch(name)]
+    if index:
+        notes.append(_left_out(len(index), "column", f" with the index of a pandas frame, {index[0]!r},"))
+        table = table.drop_columns(index)
     if table.num_columns > 1 and not table.column_names[0].strip() and _counts_rows(table.column(0)):
         notes.append("The first column has no name and only counts the rows: it is left out.")
         table = table.select(range(1, table.num_columns))
@@ -195,6 +204,17 @@ def _named(path: Path, table: Any, notes: list[str]) -> tuple[Any, dict[str, str
         hint = _header_hint(shown)
         raise DataFormatError.at(path, 1, f"expected columns of different names, found {repeated!r} twice{hint}")
     return table.rename_columns(shown), dict(zip((*shown, *raw), (*shown, *shown), strict=True))
+
+
+def _without_blank_rows(table: Any, notes: list[str]) -> Any:
+    rows = _rows_with_values(table)
+    if rows < table.num_rows:
+        notes.append(_left_out(table.num_rows - rows, "row", " without values at the end"))
+    return table.slice(0, rows)
+
+
+def _left_out(count: int, what: str, which: str) -> str:
+    return f"{count} {what}{which} is left out." if count == 1 else f"{count} {what}s{which} are left out."
 
 
 def _rows_with_values(table: Any) -> int:
@@ -220,9 +240,8 @@ def _find(path: Path, name: str, given: dict[str, str]) -> str:
     """The column that a user means."""
     if name not in given:
         names = list(dict.fromkeys(given.values()))
-        raise DataFormatError.at(
-            path, 1, f"expected the label columns {[name]}, found {names[:20]}{_header_hint(names)}"
-        )
+        hint, message = _header_hint(names), unknown("column", name, names)
+        raise NoSuchColumnError.at(path, None, message.removesuffix(".") + hint if hint else message)
     return given[name]
 
 
@@ -251,7 +270,7 @@ def labels_of_lists(
 ) -> tuple[npt.NDArray[np.int8], tuple[str, ...], list[str]]:
     """Return the labels that a column lists, those that are wanted or all, their names, and notes."""
     lists = label_lists(path, name, cells, separator)
-    notes = []
+    notes = separator_notes(name, cells, separator)
     found = sorted({label for row in lists for label in row})
     if wanted is not None:
         others = [label for label in found if label not in set(wanted)]

@@ -25,6 +25,9 @@ from comitia.relevance._calibration import check_kind
 
 # Powers of the counts with which labelsets that were seen are tried.
 _POWERS = (0.0, 0.3, 0.6, 1.0)
+_LACKS_OUT_OF_BAG = (
+    "aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True (comitia train --aggregation oob)."
+)
 
 
 class JudgedEnsemble(MultilabelEnsemble):
@@ -45,7 +48,7 @@ class JudgedEnsemble(MultilabelEnsemble):
         if isinstance(loss, Measure):
             return AGGREGATIONS["ctp"], get_reading("independent"), self.calibration_
         if not hasattr(self, "_oob"):
-            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
+            raise ComitiaError(_LACKS_OUT_OF_BAG)
         return self._way_of_name(self._oob.choice(loss, self.pool, self.reading, self.calibration), loss)
 
     def _way_of_name(self, way: str, loss: Loss) -> tuple[Aggregation, Reading, Calibration | None]:
@@ -58,7 +61,7 @@ class JudgedEnsemble(MultilabelEnsemble):
         chosen, judges = params.get("aggregation", self.aggregation), params.get("oob_score", self.oob_score)
         lacks = hasattr(self, "members_") and not hasattr(self, "_oob") and not judges
         if lacks and chosen_out_of_bag(chosen):
-            raise ComitiaError("aggregation='oob' chooses by the out-of-bag loss: fit with oob_score=True.")
+            raise ComitiaError(_LACKS_OUT_OF_BAG)
         super().set_params(**params)
         return self
 
