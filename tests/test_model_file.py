@@ -264,6 +264,23 @@ def test_a_committee_whose_members_are_odd_is_refused(attribute, committee):
         load(committee)
 
 
+@pytest.mark.filterwarnings("ignore:.*out-of-bag")
+@pytest.mark.parametrize(
+    ("attribute", "content", "answer"),
+    [("n_features_in_", "-1", "must know the features of the committee"), ("_encoder", "1", "has no attribute")],
+)
+def test_a_committee_whose_members_cannot_be_asked_is_refused_when_opened(attribute, content, answer, committee):
+    load(committee)
+
+    def replace(tree):
+        crew = of(tree, "members_")["content"]["content"]["ensembles"]["content"]
+        crew[1]["content"]["content"][attribute] = {**of(tree, "loss"), "content": content, "__id__": 1}
+
+    rewritten(committee, schema(replace))
+    with pytest.raises(ModelFileError, match=answer):
+        load(committee)
+
+
 def test_one_array_read_many_times_counts_as_often(joint, path):
     save(fitted("ebr", joint), path)
     with path.open("rb") as file:

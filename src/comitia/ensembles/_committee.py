@@ -278,13 +278,15 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 raise ComitiaError(f"{name} must be numbers of zero or more; got {found}.")
             if len(found) != len(self.members_) or not math.isclose(sum(found), 1.0):
                 raise ComitiaError(f"{name} must sum to one over {len(self.members_)} ensembles; got {found}.")
-        names = list(getattr(self, "feature_names_in_", ()))
+        names, number = list(getattr(self, "feature_names_in_", ())), getattr(self, "n_features_in_", None)
         for ensemble in self.members_.ensembles:
             ensemble._check_opened()
             if isinstance(encoder := getattr(ensemble, "_encoder", None), TableEncoder):
                 encoder.check()
-            if any(list(getattr(part, "feature_names_in_", names)) != names for part in (ensemble, encoder)):
-                raise ComitiaError("ensembles must know the features of the committee.")
+            for part in (ensemble, encoder):
+                known = list(getattr(part, "feature_names_in_", names)), getattr(part, "n_features_in_", number)
+                if known != (names, number):
+                    raise ComitiaError("ensembles must know the features of the committee.")
 
     def _features(self, X: Any) -> Any:
         return pass_features(self, X, fit=False)

@@ -342,7 +342,9 @@ def _check_whole(model: Model) -> None:
 def _try(model: Model) -> None:
     """Predict one instance of zeros, so that what is wrong shows now; features of other kinds cannot be made up."""
     ensemble = model.ensemble
-    if type(ensemble)._features is not ensembles._bootstrap.BootstrapEnsemble._features or not model.features:
+    encodes = type(ensemble)._features is ensembles._bootstrap.BootstrapEnsemble._features
+    takes_numbers = isinstance(ensemble, ensembles.CommitteeClassifier) and not hasattr(ensemble, "feature_names_in_")
+    if not (encodes or takes_numbers) or not model.features:
         return
     X: Any = np.zeros((1, len(model.features)))
     encoder = _table_encoder(ensemble)
