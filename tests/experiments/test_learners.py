@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
@@ -187,3 +188,14 @@ def test_a_plan_sends_large_fits_of_logistic_regressions_to_its_device(kind, pro
     assert computed.rows
     assert ("cuda:1" in asked) is there
     assert computed.provenance.get("device", "cpu") == ("cuda:1" if there else "cpu")
+
+
+def test_zeros_of_sparse_features_are_no_work_for_a_device(monkeypatch):
+    arrays = pytest.importorskip("array_api_compat.numpy")
+    monkeypatch.setattr(_logistic, "get_device", lambda name: Device(arrays, "cpu", "cpu"))
+    plan = replace(parse_plan(PLAN.partition("estimator")[0]), device="cuda", folds=2)
+    whole = make_joint(80, 4, 3, 0.5, random_state=0).dataset
+    monkeypatch.setattr(_device, "_PRODUCTS", 40 * 4 * 3 * 50)  # what half of the instances make of 50 members
+    for X, there in ((whole.X, "cuda"), (csr_array(np.where(whole.X > 0, whole.X, 0)), "cpu")):
+        computed = compute_cell(plan, 1, next(plan.cells()), replace(whole, X=X))
+        assert computed.provenance.get("device", "cpu") == there

@@ -127,7 +127,7 @@ def _gains_by_device(plan: Plan, setting: EnsembleSetting, data: Dataset) -> boo
     if plan.device == "cpu" or setting.foreign or "device" in setting.parameters:
         return False
     problems = setting.n_members * data.n_labels
-    return "device" in setting.build().get_params(deep=False) and gains(data.n_instances, data.n_features, problems)
+    return "device" in setting.build().get_params(deep=False) and gains(int(data.X.size), problems)
 
 
 def _judges(plan: Plan, cell: Cell) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from comitia._errors import ComitiaError
 
-_PRODUCTS = 10**9
+_PRODUCTS = 2 * 10**9
 _USERS = 4  # processes that use a device at a time, each with so many bytes of its memory at most
 _ROOM = 16 * 2**30
 _PAUSE = 0.02  # seconds until it is asked again whether one has done
@@ -66,13 +66,20 @@ def check_device(device: str) -> None:
         raise ComitiaError(f"device must be 'cpu', 'cuda' or 'cuda:N' with the number of a GPU; got {device!r}.")
 
 
-def gains(n_instances: int, n_features: int, n_problems: int) -> bool:
+def gains(n_values: int, n_problems: int) -> bool:
     """Whether so many logistic regressions are worth an accelerator that other processes want to use as well.
 
-    The measure is the products of one evaluation of all of them.  Below a thousand million one core of the processor
-    takes about a second, and processes that share an accelerator would only wait for each other.
+    The measure is the products of one evaluation of all of them on the processor, which passes zeros of sparse features
+    over.  Below two thousand million one core takes some seconds for a fit, which is how long others would wait for
+    the accelerator meanwhile.
+
+    Parameters
+    ----------
+    n_values : int
+        Values of the features: those that are present, where they are sparse.
+    n_problems : int
     """
-    return n_instances * n_features * n_problems >= _PRODUCTS
+    return n_values * n_problems >= _PRODUCTS
 
 
 def get_device(device: str) -> Device | None:
