@@ -295,13 +295,19 @@ def test_the_picture_cuts_off_no_name_and_its_lanes_begin_at_one_place(opened, w
 
 
 def test_a_command_is_not_broken_within_an_option(browser, run, tmp_path):
-    (tmp_path / "report.html").write_text(replace(run, source=("songs.csv", "--labels-in", "tags")).html())
+    alone = replace(run, rows=run.rows[run.rows.dataset == "weather"], digits=None)
+    (tmp_path / "report.html").write_text(replace(alone, source=("songs.csv", "--labels-in", "tags")).html())
     tab = browser.new_page(viewport={"width": 390, "height": 900})
     tab.goto((tmp_path / "report.html").as_uri())
     lines = "all => all.map(one => [one.innerText, one.getBoundingClientRect().height])"
     words = tab.eval_on_selector_all(".card pre .word", lines)
     assert "--labels-in" in dict(words)
     assert len({height for _, height in words}) == 1
+    for width in range(320, 1400, 60):
+        tab.set_viewport_size({"width": width, "height": 900})
+        words = tab.eval_on_selector_all("figcaption .word", lines)
+        assert {option for option, _ in words} == {"--abstain-rate"}
+        assert 0 < max(height for _, height in words) < 30
     tab.close()
 
 
