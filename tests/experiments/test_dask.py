@@ -138,10 +138,21 @@ def test_data_is_read_by_workers_that_have_it_and_otherwise_comes_from_the_runne
     on_clusters.data_is_read_there_or_sent(joint_csv, client, tmp_path)
 
 
-def test_data_that_only_the_runner_has_goes_once_to_each_worker(joint, client, tmp_path):
-    processes = client.run(os.getpid).values()
+def test_data_that_only_the_runner_has_goes_once_to_each_worker_and_not_with_the_cells(
+    joint, client, tmp_path, monkeypatch
+):
+    processes, sizes, submit = client.run(os.getpid).values(), [], distributed.Client.submit
+
+    def noted(self, function, *given, **options):
+        parts = [part for part in given if not isinstance(part, distributed.Future)]
+        sizes.append(len(distributed.protocol.pickle.dumps((function, parts))))
+        return submit(self, function, *given, **options)
+
+    monkeypatch.setattr(distributed.Client, "submit", noted)
     came = on_clusters.arrivals_of_data_that_only_the_runner_has(joint, client, tmp_path)
     assert came == dict.fromkeys(processes, 1)
+    assert len(sizes) == 8
+    assert max(sizes) < 10_000, "a cell is a plan and a few numbers"
 
 
 def test_a_cluster_without_workers_is_waited_for_with_a_word(plan):

@@ -36,6 +36,19 @@ class SLURMCluster(LocalCluster):
         return super().adapt(minimum=min(minimum, 2), maximum=min(maximum, 2))
 """
 
+KUBERNETES = """
+from distributed import LocalCluster
+
+
+class KubeCluster(LocalCluster):
+    '''An operator on this machine: it takes what the recipe says of pods, and starts two workers at most.'''
+
+    def __init__(self, name, image, n_workers, worker_command, resources):
+        assert worker_command == ["dask", "worker", "--nthreads", "1"]
+        assert set(resources) == {"requests", "limits"}
+        super().__init__(n_workers=min(n_workers, 2), threads_per_worker=1, dashboard_address=None, silence_logs=50)
+"""
+
 
 @pytest.fixture
 def folder(joint_csv, tmp_path):
@@ -43,6 +56,8 @@ def folder(joint_csv, tmp_path):
     plan = small_plan(joint_csv, ensembles=(EnsembleSetting("emodt", {"n_estimators": 3}),), folds=2)
     (tmp_path / "plan.toml").write_text(write_plan(plan))
     (tmp_path / "dask_jobqueue.py").write_text(JOBQUEUE)
+    (tmp_path / "dask_kubernetes").mkdir()
+    (tmp_path / "dask_kubernetes" / "operator.py").write_text(KUBERNETES)
     return tmp_path, run_plan(plan, n_jobs=1).rows
 
 
@@ -72,9 +87,10 @@ def test_the_recipe_for_one_machine_runs(folder):
 
 
 @pytest.mark.long
-def test_the_recipe_for_slurm_runs_where_jobs_are_processes(folder):
+@pytest.mark.parametrize(("heading", "package"), [("Slurm", "dask_jobqueue"), ("Kubernetes", "dask_kubernetes")])
+def test_the_recipes_for_queues_and_pods_run_where_these_are_processes(heading, package, folder):
     place, rows = folder
-    text = textwrap.indent(recipe("Slurm", "from dask_jobqueue"), "    ")
+    text = textwrap.indent(recipe(heading, f"from {package}"), "    ")
     (place / "script.py").write_text(f'if __name__ == "__main__":\n{text}\n')
     run(place, [sys.executable, "script.py"])
     assert Store.read(place / "results").rows() == rows
