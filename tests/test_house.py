@@ -45,6 +45,19 @@ def test_no_file_is_compiled_with_a_warning(path):
         compile(path.read_text(encoding="utf-8"), path, "exec")
 
 
+SENTENCES = ("ComitiaError", "PlanError", "StoreError", "ClusterError", "DeviceError")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCES[0].parent)))
+def test_errors_are_sentences_that_end_with_a_stop(path):
+    """Those of cells of ARFF files are parts of one, which names the file and the line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and _called(node.exc) in SENTENCES:
+            said = node.exc.args[0].values[-1] if isinstance(node.exc.args[0], ast.JoinedStr) else node.exc.args[0]
+            if isinstance(said, ast.Constant) and not path.name.startswith("_arff"):
+                assert said.value.endswith("."), f"line {node.lineno}"
+
+
 def doors() -> Iterator[tuple[str, object]]:
     """Everything public that can be called, once, by the first door that has it, and the methods of its classes."""
     modules = [module.name for module in pkgutil.iter_modules(comitia.__path__) if not module.name.startswith("_")]

@@ -175,7 +175,7 @@ REFUSED = {
     r"mine must have a feature that is used; got none of 3": lambda: DATA.with_columns(ignore=["a", "b", "c"]),
     r"categories.*'d'": lambda: DATA.with_columns(categories=["d"]),
     r"text.*'d'": lambda: DATA.with_columns(text=["d"]),
-    r"expected a table; got x\.arff, an ARFF file": lambda: load_table("x.arff", ["a"]),
+    r"x\.arff must be a table; it is an ARFF file": lambda: load_table("x.arff", ["a"]),
     r"counts must hold a positive number for each of 1": lambda: Observed(np.array([[1, 0]]), np.array([0.0])),
 }
 

@@ -103,9 +103,9 @@ def test_the_same_seed_gives_the_same_data() -> None:
     [
         ({"n": 0}, "n and n_features"),
         ({"n_features": 0}, "n and n_features"),
-        ({"n_labels": 17}, "n_labels is from 1 to 16; got 17"),
+        ({"n_labels": 17}, "n_labels must lie in 1..16; got 17"),
         ({"n_labels": 0}, "n_labels"),
-        ({"dependence": 1.5}, "dependence is from 0 to 1; got 1.5"),
+        ({"dependence": 1.5}, "dependence must lie in \\[0, 1\\]; got 1.5"),
         ({"dependence": float("nan")}, "dependence"),
         ({"signal": -1}, "signal"),
         ({"prevalence": 0}, "prevalence"),

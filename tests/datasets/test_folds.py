@@ -126,10 +126,10 @@ def plainly_dealt(Y: Labels, n_splits: int) -> list[int]:
     ("y", "message"),
     [
         (np.zeros(10), "1 dimensions"),
-        (np.full((10, 2), 2), "zeros and ones"),
-        (np.full((10, 2), np.nan), "zeros and ones"),
-        (np.zeros((10, 2)).astype(str), "zeros and ones"),
-        (np.zeros((2, 2)), "y has 2 rows; n_splits=3"),
+        (np.full((10, 2), 2), "0 and 1 only"),
+        (np.full((10, 2), np.nan), "0 and 1 only"),
+        (np.zeros((10, 2)).astype(str), "0 and 1 only"),
+        (np.zeros((2, 2)), "y must have at least n_splits=3 rows, one a fold; got 2"),
     ],
 )
 def test_wrong_labels_are_refused(y: object, message: str) -> None:
@@ -140,5 +140,5 @@ def test_wrong_labels_are_refused(y: object, message: str) -> None:
 def test_wrong_parameters_are_refused() -> None:
     with pytest.raises(ValueError, match="n_splits"):
         MultilabelStratifiedKFold(1)
-    with pytest.raises(ValueError, match="random_state has no effect"):
+    with pytest.raises(ValueError, match="random_state must be None"):
         MultilabelStratifiedKFold(3, random_state=0)

@@ -264,13 +264,13 @@ def test_options_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,1\n")
     (tmp_path / "t.arff").write_text("@relation r\n@attribute y {0,1}\n@attribute a real\n@data\n1,1\n")
-    with pytest.raises(ComitiaError, match="separator is for labels_in"):
+    with pytest.raises(ComitiaError, match="separator must be left out"):
         load_dataset(path, ["y"], separator=";")
-    with pytest.raises(ComitiaError, match="positive is for label columns"):
+    with pytest.raises(ComitiaError, match="positive must be left out"):
         load_dataset(path, labels_in="y", positive="1")
     with pytest.raises(ComitiaError, match="separator must be one character or more"):
         load_dataset(path, labels_in="y", separator="")
-    with pytest.raises(ComitiaError, match="labels_in='y' is for tables; got the ARFF file"):
+    with pytest.raises(ComitiaError, match="labels_in='y' must be left out for the ARFF file"):
         load_dataset(tmp_path / "t.arff", labels_in="y")
     with pytest.raises(ComitiaError, match="labels must name the columns"):
         load_table(path)

@@ -40,7 +40,7 @@ def test_what_cannot_be_loaded_is_said(tmp_path: Path) -> None:
         load_dataset("emotions", ["y"])
     with pytest.raises(DataFormatError, match="unknown attribute 'w'"):
         load_dataset(tmp_path / "tiny.arff", ["w"])
-    with pytest.raises(ValueError, match="labels is a list of the names of different columns"):
+    with pytest.raises(ValueError, match="labels must be a list of the names of different columns"):
         load_dataset(tmp_path / "tiny.arff", ["y", "y"])
 
 

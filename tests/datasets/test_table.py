@@ -101,7 +101,7 @@ def test_more_than_fits_is_refused_before_it_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("labels", [[], "y", ["y", "y"]])
 def test_labels_is_a_list_of_different_names(labels: list[str], tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,y\n1,0\n")
-    with pytest.raises(ValueError, match="labels is a list"):
+    with pytest.raises(ValueError, match="labels must be a list"):
         load_table(tmp_path / "t.csv", labels=labels)
 
 

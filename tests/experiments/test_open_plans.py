@@ -165,7 +165,7 @@ def test_modules_are_found_beside_the_plan(tmp_path, monkeypatch):
         (OWN_CLASS, '{kind = "f1", beta = -1}', "losses, entry 1"),
         (OWN_CLASS, '{kind = "f1", name = "jaccard"}', "name 'jaccard' is that of a loss"),
         (OWN_CLASS, '{function = "OWN.NOTHING"}', "must be a loss, a measure or a function"),
-        (OWN_CLASS, '{kind = "f1", class = "OWN.Twice"}', "one entry 'kind' or 'class' or 'function'"),
+        (OWN_CLASS, '{kind = "f1", class = "OWN.Twice"}', "one 'kind' or 'class' or 'function'"),
     ],
 )
 def test_a_mistake_in_an_open_plan_is_named_before_the_first_cell(ensemble, loss, message):

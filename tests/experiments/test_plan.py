@@ -124,21 +124,21 @@ def test_a_default_written_out_is_the_same_plan():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name = ", "expected TOML"),
-        ('name = "mine"\n', "expected an entry 'datasets', found name"),
+        ("name = ", "must be TOML"),
+        ('name = "mine"\n', "must have an entry 'datasets'; got name"),
         ("fold = 3\n" + MINIMAL, "unknown entry 'fold': did you mean 'folds'?"),
-        ('folds = "3"\n' + MINIMAL, "folds is '3': expected a whole number"),
-        ("folds = true\n" + MINIMAL, "folds is True: expected a whole number"),
-        ("folds = 1\n" + MINIMAL, "folds is 1: expected 2 or more"),
+        ('folds = "3"\n' + MINIMAL, "folds must be a whole number; got '3'"),
+        ("folds = true\n" + MINIMAL, "folds must be a whole number; got True"),
+        ("folds = 1\n" + MINIMAL, "folds must be 2 or more; got 1"),
         ('device = "gpu"\n' + MINIMAL, "device must be 'cpu', 'cuda' or 'cuda:N' with the number of a GPU; got 'gpu'"),
-        ("repeats = 0\n" + MINIMAL, "repeats is 0: expected 1 or more"),
+        ("repeats = 0\n" + MINIMAL, "repeats must be 1 or more; got 0"),
         ('losses = ["haming"]\n' + MINIMAL, "unknown loss 'haming': did you mean 'hamming'?"),
-        ("losses = []\n" + MINIMAL, "there is no loss"),
-        ("losses = [1]\n" + MINIMAL, "losses, entry 1: expected a name or a table"),
-        ('losses = "f1"\n' + MINIMAL, "losses is 'f1': expected a list"),
+        ("losses = []\n" + MINIMAL, "at least one loss; got none"),
+        ("losses = [1]\n" + MINIMAL, "losses, entry 1: an entry must be a name or a table"),
+        ('losses = "f1"\n' + MINIMAL, "losses must be a list; got 'f1'"),
         ('aggregations = ["ptc"]\n' + MINIMAL, "unknown aggregation 'ptc'"),
         ('pools = ["average"]\n' + MINIMAL, "unknown pool 'average'"),
-        ("sizes = [5, 1]\n" + MINIMAL, "expected ascending numbers"),
+        ("sizes = [5, 1]\n" + MINIMAL, "must be ascending numbers"),
         ("sizes = [10, 60]\n" + MINIMAL, "sizes goes up to 60, but ensemble 'ecc' has 50 members"),
         (MINIMAL + "n_estimator = 3\n", "unknown parameter of 'ecc': 'n_estimator': did you mean 'n_estimators'?"),
         (MINIMAL + "random_state = 3\n", "ensembles, entry 1: parameter 'random_state' of 'ecc' follows from the plan"),
@@ -147,8 +147,8 @@ def test_a_default_written_out_is_the_same_plan():
             MINIMAL + '[[ensembles]]\nkind = "eccc"\n',
             "ensembles, entry 2: unknown ensemble 'eccc': did you mean 'ecc'?",
         ),
-        (MINIMAL.replace('["emotions"]', '[{name = "a", labels = ["b"]}]'), "labels go with a path"),
-        (MINIMAL.replace('["emotions"]', '[{path = "a.csv"}]'), "expected a name or a table with the entry 'name'"),
+        (MINIMAL.replace('["emotions"]', '[{name = "a", labels = ["b"]}]'), "labels must go with a path"),
+        (MINIMAL.replace('["emotions"]', '[{path = "a.csv"}]'), "must be a name or a table with 'name'"),
         (MINIMAL.replace('["emotions"]', '[{name = "a", file = "b"}]'), "datasets, entry 1: unknown entry 'file'"),
         (MINIMAL.replace('["emotions"]', '["a", "A"]'), "dataset 'A' occurs twice"),
     ],
@@ -162,7 +162,7 @@ def test_a_mistake_in_a_plan_is_named(text, message):
 def test_a_mistake_in_a_file_names_the_file(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text("folds = 1\n" + MINIMAL)
-    with pytest.raises(PlanError, match=r"plan\.toml: folds is 1"):
+    with pytest.raises(PlanError, match=r"plan\.toml: folds must be"):
         read_plan(path)
 
 
@@ -183,8 +183,8 @@ def test_selecting_takes_the_first_folds_of_some_datasets():
     [
         ({"datasets": ["emotion"]}, "unknown dataset of plan 'table2': 'emotion': did you mean 'emotions'?"),
         ({"ensembles": ["forest"]}, "unknown ensemble of plan 'table2'"),
-        ({"folds": 11}, "folds is 11: plan 'table2' has 10"),
-        ({"repeats": 0}, "repeats is 0: plan 'table2' has 1"),
+        ({"folds": 11}, "folds must lie in 1..10, as plan 'table2' has so many; got 11"),
+        ({"repeats": 0}, "repeats must lie in 1..1, as plan 'table2' has so many; got 0"),
     ],
 )
 def test_selecting_what_a_plan_does_not_have_is_refused(selection, message):

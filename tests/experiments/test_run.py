@@ -233,7 +233,7 @@ def test_what_is_kept_of_an_error_names_places_without_paths():
         small_plan("nowhere.csv", folds=1)
     except ValueError as error:
         kept = plain_error(error)
-    assert kept["error"] == "PlanError: folds is 1: expected 2 or more"
+    assert kept["error"] == "PlanError: folds must be 2 or more; got 1."
     assert kept["where"][0].startswith("test_run.py, line ")
     assert kept["where"][0].endswith(", in test_what_is_kept_of_an_error_names_places_without_paths")
     assert kept["where"][-1].startswith("_plan.py, line ")

@@ -77,7 +77,7 @@ def test_a_folder_with_other_things_in_it_is_refused(tmp_path, plan):
     with pytest.raises(StoreError, match=r"is not empty and holds no run \(thesis\.tex is in it\)"):
         Store.create(tmp_path, plan)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-    with pytest.raises(StoreError, match="is a file: expected a folder"):
+    with pytest.raises(StoreError, match="must be a folder for the results; it is a file"):
         Store.create(tmp_path / "thesis.tex", plan)
 
 

@@ -163,7 +163,7 @@ def test_bad_input_is_refused_with_its_reason():
         next(chain_joint(fit, X, [[0, 1, 1]], [1]))
     with pytest.raises(ComitiaError, match="no label set left"):
         next(chain_joint(fit, X, [[0, 1]], [1], own=[0, 0]))
-    with pytest.raises(ComitiaError, match="order is no permutation"):
+    with pytest.raises(ComitiaError, match="order must be a permutation"):
         chain_joint_of_links(links_of(fit, 0, X), [0, 0], 2, table, [1, 1])
     with pytest.raises(ComitiaError, match="no label set left"):
         chain_joint_of_links(links_of(fit, 0, X), [0, 1], 2, [[0, 1]], [1], own=[0, 0])

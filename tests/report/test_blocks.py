@@ -88,10 +88,10 @@ def test_a_pool_gives_way_to_the_aggregation_that_it_equals(rows):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: rows.drop(columns="pool"), "lack the column.s. pool"),
-        (lambda rows: rows.iloc[:0], "empty"),
-        (lambda rows: rows.assign(value=1.5), "value 1.5 .* expected a loss from 0 to 1"),
-        (lambda rows: rows.assign(value=float("nan")), "value nan"),
+        (lambda rows: rows.drop(columns="pool"), "they lack pool"),
+        (lambda rows: rows.iloc[:0], "got none"),
+        (lambda rows: rows.assign(value=1.5), "value must be a loss from 0 to 1; got 1.5"),
+        (lambda rows: rows.assign(value=float("nan")), "got nan"),
         (lambda rows: pd.concat([rows, rows.iloc[[3]]]), "more than once"),
     ],
 )

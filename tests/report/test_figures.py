@@ -151,10 +151,10 @@ def test_the_most_disputed_digits_are_those_on_which_displays_differ():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"images": np.zeros((3, 8, 7))}, r"images has shape \(3, 8, 7\)"),
-        ({"truth": np.zeros((3, 6))}, r"truth has shape \(3, 6\)"),
-        ({"labelings": {"ctp": np.full((3, 7), 2)}}, "ctp .* expected zeros and ones"),
-        ({"labelings": {}}, "labelings is empty"),
+        ({"images": np.zeros((3, 8, 7))}, r"images must have shape .* got shape \(3, 8, 7\)"),
+        ({"truth": np.zeros((3, 6))}, r"truth must be .* got shape \(3, 6\)"),
+        ({"labelings": {"ctp": np.full((3, 7), 2)}}, "ctp must be zeros and ones"),
+        ({"labelings": {}}, "labelings must be of at least one"),
     ],
 )
 def test_bad_digits_are_refused(changes, message):
@@ -174,7 +174,7 @@ def test_saving_writes_each_format_whole_and_the_same_each_time(rows, tmp_path):
 
 
 def test_saving_leaves_nothing_behind_when_it_fails(rows, tmp_path):
-    with pytest.raises(ValueError, match="formats has 'gif': expected some of svg, pdf, png"):
+    with pytest.raises(ValueError, match="formats must be some of svg, pdf, png; got 'gif'"):
         save(rank_heat_map(blocks(rows)), tmp_path / "ranks", formats=["gif"])
     figure = Figure()
     figure.draw = lambda renderer: 1 / 0

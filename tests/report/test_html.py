@@ -203,5 +203,5 @@ def test_beside_the_paper_the_page_ranks_the_papers_aggregations_among_themselve
 def test_a_run_with_wrong_label_frequencies_is_refused(run):
     with pytest.raises(ValueError, match="'x' has 2 label_names but 1 label_frequencies"):
         replace(run, datasets=[{"name": "x", "label_names": ["a", "b"], "label_frequencies": [0.5]}])
-    with pytest.raises(ValueError, match=r"datasets\[0\] has no name"):
+    with pytest.raises(ValueError, match=r"datasets\[0\] must have a name"):
         replace(run, datasets=[{"n": 5}])

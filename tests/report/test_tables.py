@@ -179,5 +179,5 @@ def test_published_curves_are_read_with_their_sizes(shared_paper):
 
 def test_a_file_that_is_no_paper_table_is_refused(tmp_path):
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"other.csv lacks the column\(s\) aggregation, dataset, metric"):
+    with pytest.raises(ValueError, match=r"other.csv must have the columns aggregation, dataset, metric"):
         read_paper(tmp_path / "other.csv")

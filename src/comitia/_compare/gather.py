@@ -52,7 +52,8 @@ def results_of(
     """
     plan, rows = records.plan, records.rows()
     if not rows:
-        raise ComitiaError(f"{getattr(records, 'folder', plan.name)} has no results yet: none of its cells is finished")
+        where = getattr(records, "folder", plan.name)
+        raise ComitiaError(f"{where} has no results yet: none of its cells is finished.")
     cells = [(cell, records.cell_provenance(cell)) for cell in plan.cells() if records.finished(cell)]
     kept = [(cell, found) for cell, _ in cells if (found := records.details(cell)) is not None]
     tested = {(row["dataset"], row["repeat"], row["fold"]): row["n_test"] for row in rows}
@@ -92,7 +93,7 @@ def published_file(paper: str | Path, plan: Plan) -> Path:
     """Find the file with the paper's values in a folder, or take the file that is named."""
     path = Path(paper) / f"{plan.name}.csv" if Path(paper).is_dir() else Path(paper)
     if not path.is_file():
-        raise ComitiaError(f"{paper} has no {plan.name}.csv with the paper's values")
+        raise ComitiaError(f"{paper} has no {plan.name}.csv with the paper's values.")
     return path
 
 

@@ -78,16 +78,16 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if self.Y.ndim != 2 or self.Y.dtype != np.int8:
-            raise ComitiaError(f"Y is a matrix of int8; got {self.Y.ndim} dimensions of {self.Y.dtype}")
+            raise ComitiaError(f"Y must be a matrix of int8; got {self.Y.ndim} dimensions of {self.Y.dtype}.")
         if self.Y.size and not (self.Y.min() >= 0 and self.Y.max() <= 1):
-            raise ComitiaError("Y holds zeros and ones; got other values")
+            raise ComitiaError("Y must hold 0 and 1 only; got other values.")
         if self.X.shape != (self.n_instances, len(self.feature_names)):
             expected = (self.n_instances, len(self.feature_names))
-            raise ComitiaError(f"X has shape {self.X.shape}; Y and feature_names say {expected}")
+            raise ComitiaError(f"X must have shape {expected}, as Y and feature_names say; got {self.X.shape}.")
         if self.n_labels != len(self.label_names):
-            raise ComitiaError(f"Y has {self.n_labels} columns; label_names has {len(self.label_names)} names")
+            raise ComitiaError(f"label_names must name {self.n_labels} columns of Y; got {len(self.label_names)}.")
         if self.sample_weight is not None and self.sample_weight.shape != (self.n_instances,):
-            raise ComitiaError(f"sample_weight has shape {self.sample_weight.shape}; Y has {self.n_instances} rows")
+            raise ComitiaError(f"sample_weight must have shape ({self.n_instances},); got {self.sample_weight.shape}.")
 
     @property
     def n_instances(self) -> int:

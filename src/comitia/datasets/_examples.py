@@ -139,15 +139,15 @@ def make_joint(
 
 def _check_joint(n: int, n_features: int, n_labels: int, dependence: float, signal: float, prevalence: float) -> None:
     if n < 1 or n_features < 1:
-        raise ComitiaError(f"n and n_features are at least 1; got n={n}, n_features={n_features}")
+        raise ComitiaError(f"n and n_features must be at least 1; got n={n}, n_features={n_features}.")
     if not 1 <= n_labels <= 16:
-        raise ComitiaError(f"n_labels is from 1 to 16; got {n_labels}")
+        raise ComitiaError(f"n_labels must lie in 1..16; got {n_labels}.")
     if not 0 <= dependence <= 1:
-        raise ComitiaError(f"dependence is from 0 to 1; got {dependence}")
+        raise ComitiaError(f"dependence must lie in [0, 1]; got {dependence}.")
     if not 0 <= signal < np.inf:
-        raise ComitiaError(f"signal is finite and not negative; got {signal}")
+        raise ComitiaError(f"signal must be finite and not negative; got {signal}.")
     if not 0 < prevalence < 1:
-        raise ComitiaError(f"prevalence is between 0 and 1; got {prevalence}")
+        raise ComitiaError(f"prevalence must lie between 0 and 1; got {prevalence}.")
 
 
 def _independent(marginals: Floats, labelings: npt.NDArray[np.int8]) -> Floats:

@@ -64,9 +64,9 @@ class MultilabelStratifiedKFold:
 
     def __post_init__(self) -> None:
         if not isinstance(self.n_splits, Integral) or self.n_splits < 2:
-            raise ComitiaError(f"n_splits is a whole number of at least 2; got {self.n_splits!r}")
+            raise ComitiaError(f"n_splits must be a whole number of at least 2; got {self.n_splits!r}.")
         if self.random_state is not None and not self.shuffle:
-            raise ComitiaError("random_state has no effect unless shuffle=True; got shuffle=False")
+            raise ComitiaError("random_state must be None where nothing is shuffled; got shuffle=False.")
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
         """Number of folds."""
@@ -91,7 +91,7 @@ class MultilabelStratifiedKFold:
     def _folds(self, Y: Any) -> Ints:
         n, _ = Y.shape
         if n < self.n_splits:
-            raise ComitiaError(f"y has {n} rows; n_splits={self.n_splits} folds need at least as many")
+            raise ComitiaError(f"y must have at least n_splits={self.n_splits} rows, one a fold; got {n}.")
         order, ranks = np.arange(n), np.arange(self.n_splits)
         if self.shuffle:
             random = check_random_state(self.random_state)
@@ -109,10 +109,10 @@ def _indicator(y: Any) -> Any:
     """The labels as a CSR array of ones."""
     Y: Any = csr_array(y) if issparse(y) else np.asarray(y)
     if Y.ndim != 2:
-        raise ComitiaError(f"y has a row for each instance and a column for each label; got {Y.ndim} dimensions")
+        raise ComitiaError(f"y must have a row for each instance and a column for each label; got {Y.ndim} dimensions.")
     values = np.asarray(Y.data if issparse(Y) else Y)
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise ComitiaError("y holds zeros and ones; got other values")
+        raise ComitiaError("y must hold 0 and 1 only; got other values.")
     return csr_array(Y != 0)
 
 

@@ -65,13 +65,13 @@ def load_dataset(
     if not is_file and str(source) in names:
         if labels is not None or given:
             what = list(labels) if labels is not None else given[0]
-            raise ComitiaError(f"labels is for files; got {what} for {source!r} of the catalogue, which has its own")
+            raise ComitiaError(f"labels must be left out for {source!r}, which has its own; got {what}.")
         return fetch_dataset(str(source), data_home=data_home)
     if not is_file:
         raise FileNotFoundError(f"{source} is neither a file nor a dataset of the catalogue ({', '.join(names)})")
     if file_format(path) == ".arff":
         if given:
-            raise ComitiaError(f"{given[0]} is for tables; got the ARFF file {source}")
+            raise ComitiaError(f"{given[0]} must be left out for the ARFF file {source}: it is for tables.")
         return _load_arff(path, unpacked(path).with_suffix(".xml"), labels)
     return load_table(path, labels, labels_in=labels_in, separator=separator, positive=positive)
 

@@ -88,12 +88,12 @@ def load_table(
     ('blue', 'red')
     """
     if labels is None and labels_in is None:
-        raise ComitiaError(f"labels must name the columns of {path} that are labels; got None")
+        raise ComitiaError(f"labels must name the columns of {path} that are labels; got None.")
     wanted = None if labels is None else checked_labels(labels)
     if labels_in is None and separator is not None:
-        raise ComitiaError(f"separator is for labels_in, which names no column; got {separator!r}")
+        raise ComitiaError(f"separator must be left out where labels_in names no column; got {separator!r}.")
     if labels_in is not None and positive is not None:
-        raise ComitiaError(f"positive is for label columns, not for labels_in={labels_in!r}; got {positive!r}")
+        raise ComitiaError(f"positive must be left out with labels_in={labels_in!r}; got {positive!r}.")
     path = Path(path)
     table, names, notes = _read(path, max_bytes)
     if not table.num_rows:
@@ -120,7 +120,7 @@ def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """The names of label columns that a user gave."""
     names = (labels,) if isinstance(labels, str) else tuple(labels)
     if isinstance(labels, str) or not names or len(set(names)) < len(names):
-        raise ComitiaError(f"labels is a list of the names of different columns; got {labels!r}")
+        raise ComitiaError(f"labels must be a list of the names of different columns; got {labels!r}.")
     return names
 
 
@@ -152,7 +152,7 @@ def _read(path: Path, max_bytes: int) -> tuple[Any, dict[str, str], list[str]]:
     arrow = require("pyarrow", f"reading {path}")
     suffix = file_format(path)
     if suffix == ".arff":
-        raise ComitiaError(f"expected a table; got {path}, an ARFF file, which load_dataset reads")
+        raise ComitiaError(f"{path} must be a table; it is an ARFF file, which load_dataset reads.")
     check_looks(path, suffix)
     notes: list[str] = []
     try:

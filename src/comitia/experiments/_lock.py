@@ -31,17 +31,17 @@ def only_runner(folder: Path) -> Iterator[None]:
     try:
         import filelock
     except ModuleNotFoundError as error:
-        raise ComitiaError('a run that is kept in a folder needs filelock: pip install "comitia[cli]"') from error
+        raise ComitiaError('a run that is kept in a folder needs filelock: pip install "comitia[cli]".') from error
     path = folder / LOCK
     if path.is_symlink():
-        raise StoreError(f"{path} is a symbolic link, which is not followed: remove it")
+        raise StoreError(f"{path} is a symbolic link, which is not followed: remove it.")
     lock = filelock.FileLock(path)
     try:
         lock.acquire(blocking=False)
     except filelock.Timeout:
-        raise StoreError(f"another process is writing to {folder}: wait for it to end") from None
+        raise StoreError(f"another process is writing to {folder}: wait for it to end.") from None
     except (OSError, NotImplementedError) as error:
-        raise StoreError(f"{path} cannot be locked: {getattr(error, 'strerror', None) or error}") from error
+        raise StoreError(f"{path} cannot be locked: {getattr(error, 'strerror', None) or error}.") from error
     try:
         yield
     finally:

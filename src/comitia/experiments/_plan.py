@@ -232,22 +232,22 @@ class Plan:
         _check_distinct("dataset", [source.name for source in self.datasets])
         _check_distinct("ensemble", [setting.name for setting in self.ensembles])
         if self.folds < 2:
-            raise PlanError(f"folds is {self.folds}: expected 2 or more")
+            raise PlanError(f"folds must be 2 or more; got {self.folds}.")
         if self.repeats < 1:
-            raise PlanError(f"repeats is {self.repeats}: expected 1 or more")
+            raise PlanError(f"repeats must be 1 or more; got {self.repeats}.")
         if list(self.sizes) != sorted(set(self.sizes)) or (self.sizes and self.sizes[0] < 1):
-            raise PlanError(f"sizes is {list(self.sizes)}: expected ascending numbers of members, from 1")
+            raise PlanError(f"sizes must be ascending numbers of members, from 1; got {list(self.sizes)}.")
         for setting in self.ensembles:
             setting.check_offers(self.aggregations)
             if self.measures and not (setting.foreign or setting.leaves_out):
                 raise PlanError(
                     f"loss {self.measures[0]!r} is tuned out of bag, and members of ensemble {setting.name!r} leave"
-                    " nothing out: set bootstrap = true or max_samples"
+                    " nothing out: set bootstrap = true or max_samples."
                 )
             if self.sizes and not setting.foreign and self.sizes[-1] > setting.n_members:
                 raise PlanError(
                     f"sizes goes up to {self.sizes[-1]}, but ensemble {setting.name!r} has {setting.n_members} members:"
-                    " set its n_estimators"
+                    " set its n_estimators."
                 )
 
     def cells(self) -> Iterator[Cell]:
@@ -276,7 +276,7 @@ class Plan:
                     raise PlanError(unknown(f"{kind} of plan {self.name!r}:", name, known))
         for kind, count, most in (("repeats", repeats, self.repeats), ("folds", folds, self.folds)):
             if count is not None and not 1 <= count <= most:
-                raise PlanError(f"{kind} is {count}: plan {self.name!r} has {most}, of which 1 to {most} can be run")
+                raise PlanError(f"{kind} must lie in 1..{most}, as plan {self.name!r} has so many; got {count}.")
         return [
             cell
             for cell in self.cells()
@@ -388,11 +388,11 @@ def _is_composed(name: str) -> bool:
 
 def _check_distinct(kind: str, names: Sequence[str]) -> None:
     if not names:
-        raise PlanError(f"there is no {kind}: expected at least one")
+        raise PlanError(f"a plan must have at least one {kind}; got none.")
     seen: set[str] = set()
     for name in names:
         if not name:
-            raise PlanError(f"a {kind} has an empty name")
+            raise PlanError(f"every {kind} must have a name; got an empty one.")
         if name.casefold() in seen:
-            raise PlanError(f"{kind} {name!r} occurs twice (small and capital letters count as the same)")
+            raise PlanError(f"{kind} {name!r} occurs twice (small and capital letters count as the same).")
         seen.add(name.casefold())

@@ -99,14 +99,14 @@ def parse_plan(text: str, *, objects: bool = False, folder: str | Path | None = 
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"expected TOML: {error}") from error
+        raise PlanError(f"a plan must be TOML; {error}.") from error
     known = [field.name for field in fields(Plan)]
     for key in content:
         if key not in known:
             raise PlanError(unknown("entry", key, known))
     for key in ("name", "datasets", "ensembles"):
         if key not in content:
-            raise PlanError(f"expected an entry {key!r}, found {', '.join(content) or 'none'}")
+            raise PlanError(f"a plan must have an entry {key!r}; got {', '.join(content) or 'none'}.")
     values: dict[str, Any] = {key: _scalar(key, content[key], kind) for key, kind in _SCALARS.items() if key in content}
     values |= {key: _list(key, content[key], kind) for key, kind in _LISTS.items() if key in content}
     if not objects:
@@ -191,7 +191,7 @@ def _shipped() -> Any:
 
 def _numbered(key: str, entries: Any, read: Any) -> list[Any]:
     if not isinstance(entries, list):
-        raise PlanError(f"{key} is {entries!r}: expected a list")
+        raise PlanError(f"{key} must be a list; got {entries!r}.")
     found = []
     for position, entry in enumerate(entries, start=1):
         try:
@@ -209,7 +209,7 @@ def _source(folder: str | None, entry: Any) -> DataSource:
     path = _scalar("path", table["path"], str) if "path" in table else None
     ways = {key: _scalar(key, table[key], str) for key in _LABELLED if key in table}
     if path is None and (labels is not None or ways):
-        raise PlanError(f"labels go with a path; {table['name']!r} has none")
+        raise PlanError(f"labels must go with a path; {table['name']!r} has none.")
     name = _scalar("name", table["name"], str)
     return DataSource(name, path, labels, **ways, columns=_columns(table), folder=None if path is None else folder)
 
@@ -233,7 +233,7 @@ def _setting(only_to_look: bool, entry: Any) -> EnsembleSetting:
     kind, name, parameters = _headed(entry, ("kind", "class"), KINDS)
     choose = parameters.pop("choose", {})
     if not isinstance(choose, dict):
-        raise PlanError(f"choose is {choose!r}: expected a table of parameters and their candidates")
+        raise PlanError(f"choose must be a table of parameters and their candidates; got {choose!r}.")
     paths = paths_in(entry)
     return EnsembleSetting(kind, parameters, name, choose, Absent(paths[0]) if only_to_look and paths else None)
 
@@ -257,13 +257,13 @@ def _loss(only_to_look: bool, entry: Any) -> str | LossSetting:
 def _headed(entry: Any, heads: Sequence[str], known: Collection[str]) -> tuple[str, str, dict[str, Any]]:
     """Kind, name and parameters; the kind is a name that is known, or under another head an import path."""
     if not isinstance(entry, dict) or sum(head in entry for head in heads) != 1:
-        raise PlanError(f"expected a name or a table with one entry {' or '.join(map(repr, heads))}, found {entry!r}")
+        raise PlanError(f"an entry must be a name or a table with one {' or '.join(map(repr, heads))}; got {entry!r}.")
     parameters = dict(entry)
     head = next(head for head in heads if head in entry)
     kind, name = _scalar(head, parameters.pop(head), str), _scalar("name", parameters.pop("name", ""), str)
     if ("." in kind) != (head != "kind"):
-        right = "the import path of a class goes under 'class'" if head == "kind" else "expected an import path"
-        raise PlanError(f"{head} is {kind!r}: {right}")
+        right = "a name; an import path goes under 'class'" if head == "kind" else "an import path"
+        raise PlanError(f"{head} must be {right}; got {kind!r}.")
     return _meant(kind, known) if head == "kind" else kind, name, parameters
 
 
@@ -273,7 +273,7 @@ def _meant(name: str, known: Collection[str]) -> str:
 
 def _table(entry: Any, required: str, known: Sequence[str] | None = None) -> Mapping[str, Any]:
     if not isinstance(entry, dict) or (required and required not in entry):
-        raise PlanError(f"expected a name or a table with the entry {required!r}, found {entry!r}")
+        raise PlanError(f"an entry must be a name or a table with {required!r}; got {entry!r}.")
     for key in entry:
         if known is not None and key not in known:
             raise PlanError(unknown("entry", key, known))
@@ -283,13 +283,13 @@ def _table(entry: Any, required: str, known: Sequence[str] | None = None) -> Map
 def _scalar(key: str, value: Any, kind: type) -> Any:
     # A truth value is a whole number to Python, but not to somebody who writes a plan.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise PlanError(f"{key} is {value!r}: expected {_WORDS[kind]}")
+        raise PlanError(f"{key} must be {_WORDS[kind]}; got {value!r}.")
     return value
 
 
 def _list(key: str, value: Any, kind: type) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise PlanError(f"{key} is {value!r}: expected a list")
+        raise PlanError(f"{key} must be a list; got {value!r}.")
     return tuple(_scalar(f"{key}, entry {position}", item, kind) for position, item in enumerate(value, start=1))
 
 
@@ -307,4 +307,4 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    raise PlanError(f"{value!r} cannot be written in a plan: expected text, numbers, truth values or lists of them")
+    raise PlanError(f"{value!r} cannot be written in a plan, which has text, numbers, truth values and lists of them.")

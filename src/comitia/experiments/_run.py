@@ -393,7 +393,7 @@ def _cores(n_jobs: int | None, cluster: Any) -> int | None:
     if n_jobs is None or n_jobs == -1:
         return available
     if n_jobs < 1:
-        raise ComitiaError(f"n_jobs is {n_jobs}: expected a number of cores from 1, or None for all")
+        raise ComitiaError(f"n_jobs must be a number of cores from 1, or None for all; got {n_jobs}.")
     return n_jobs if available is None else min(n_jobs, available)
 
 

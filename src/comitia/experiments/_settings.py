@@ -191,7 +191,7 @@ class EnsembleSetting:
             return
         missing = [self._lacks(aggregation) for aggregation in aggregations]
         if all(missing):
-            raise PlanError(f"ensemble {self.name!r} has {', and '.join(missing)}")
+            raise PlanError(f"ensemble {self.name!r} has {', and '.join(missing)}.")
 
     def offers(self, aggregation: str) -> bool:
         """Whether the ensemble can decide by an aggregation whatever it is fitted to."""
@@ -227,15 +227,15 @@ class EnsembleSetting:
         known = KINDS[self.kind]._get_param_names()
         for parameter in self.parameters:
             if parameter in FOLLOWS:
-                raise PlanError(f"parameter {parameter!r} of {self.kind!r} follows from the plan: leave it out")
+                raise PlanError(f"parameter {parameter!r} of {self.kind!r} follows from the plan: leave it out.")
             if parameter not in known:
                 raise PlanError(unknown(f"parameter of {self.kind!r}:", parameter, known))
         needed = {"bagging": "estimator", "voting": "estimators"}.get(self.kind)
         if needed is not None and not self.parameters.get(needed):
-            raise PlanError(f"{self.kind!r} must have {needed!r}: what it is made of")
+            raise PlanError(f"{self.kind!r} must have {needed!r}: what it is made of.")
         members = self.parameters.get("n_estimators", 1)
         if not isinstance(members, int) or members < 1:
-            raise PlanError(f"n_estimators of {self.kind!r} is {members!r}: expected a positive number of members")
+            raise PlanError(f"n_estimators of {self.kind!r} must be a positive number of members; got {members!r}.")
         self._made()
 
     def _check_class(self) -> None:
@@ -244,7 +244,7 @@ class EnsembleSetting:
             raise PlanError(f"{self.kind!r} must be a class; got {found!r}.")
         follows = [name for name in self.parameters if name in FOLLOWS and issubclass(found, MultilabelEnsemble)]
         if follows:
-            raise PlanError(f"parameter {follows[0]!r} of {self.kind!r} follows from the plan: leave it out")
+            raise PlanError(f"parameter {follows[0]!r} of {self.kind!r} follows from the plan: leave it out.")
         _check_classifier(self._made())
 
     def _check_object(self) -> None:
@@ -264,13 +264,13 @@ class EnsembleSetting:
         what = self.kind or self.name
         for parameter, candidates in self.choose.items():
             if parameter in (*FOLLOWS, *_OF_THE_ENSEMBLE):
-                raise PlanError(f"choose: {parameter!r} cannot be chosen by out-of-bag losses: leave it out")
+                raise PlanError(f"choose: {parameter!r} cannot be chosen by out-of-bag losses: leave it out.")
             if parameter not in known:
                 raise PlanError(unknown(f"parameter of {what!r} to choose:", parameter, known))
             if isinstance(candidates, str) or not isinstance(candidates, Sequence) or not candidates:
-                raise PlanError(f"choose: {parameter} is {candidates!r}: expected a list of candidates")
+                raise PlanError(f"choose: {parameter} must have a list of candidates; got {candidates!r}.")
         if self._lacks(CHOSEN_BY_OOB):
-            raise PlanError(f"ensemble {self.name!r} has {self._lacks(CHOSEN_BY_OOB)}")
+            raise PlanError(f"ensemble {self.name!r} has {self._lacks(CHOSEN_BY_OOB)}.")
 
 
 def _in_classes(value: Any, name: str = "") -> Any:

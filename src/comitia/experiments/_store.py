@@ -102,11 +102,11 @@ class Store:
         """Open the folder of a run to look at it."""
         path = Path(folder) / "plan.toml"
         if not path.is_file():
-            raise StoreError(f"{folder} is not the folder of a run: it has no plan.toml")
+            raise StoreError(f"{folder} is not the folder of a run: it has no plan.toml.")
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise StoreError(f"{path} cannot be read: {error}") from error
+            raise StoreError(f"{path} cannot be read: {error}.") from error
         return cls(Path(folder), parse_plan(text, objects=True, folder=folder))
 
     def finished(self, cell: Cell) -> bool:
@@ -278,10 +278,12 @@ class Store:
                 )
             return True
         if self.folder.exists() and not self.folder.is_dir():
-            raise StoreError(f"{self.folder} is a file: expected a folder for the results")
+            raise StoreError(f"{self.folder} must be a folder for the results; it is a file.")
         others = [entry for entry in self.folder.glob("*") if not is_temporary(entry) and entry.name != LOCK]
         if others and not path.is_file():
-            raise StoreError(f"{self.folder} is not empty and holds no run ({others[0].name} is in it): choose another")
+            raise StoreError(
+                f"{self.folder} is not empty and holds no run ({others[0].name} is in it): choose another."
+            )
         return False
 
     def _write(self, name: str, text: str) -> None:
@@ -313,12 +315,12 @@ def _read_json(path: Path, *expected: str) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{path} is damaged: expected JSON, {error}") from error
+        raise StoreError(f"{path} is damaged: expected JSON, {error}.") from error
     if not isinstance(content, dict):
-        raise StoreError(f"{path} is damaged: expected a JSON object, got {_short(content)}")
+        raise StoreError(f"{path} is damaged: expected a JSON object; got {_short(content)}.")
     for key in expected:
         if key not in content:
-            raise StoreError(f"{path} is damaged: expected {key!r} in it, found {', '.join(content) or 'nothing'}")
+            raise StoreError(f"{path} is damaged: expected {key!r} in it; got {', '.join(content) or 'nothing'}.")
     return content
 
 

@@ -108,9 +108,9 @@ def chain_joint(
     sets = check_sets(table, counts)
     X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
     if X.shape[1] != fit.coef.shape[2]:
-        raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
+        raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}.")
     if sets.shape[1] != fit.orders.shape[1]:
-        raise ComitiaError(f"table has {sets.shape[1]} labels, but the chains were fitted on {fit.orders.shape[1]}")
+        raise ComitiaError(f"table has {sets.shape[1]} labels, but the chains were fitted on {fit.orders.shape[1]}.")
     check_missing(missing)
     weight = Counts.of(counts, a, X.shape[0], own, own_weight)
 
@@ -209,7 +209,7 @@ def chain_joint_of_links(
     check_missing(missing)
     at = np.asarray(order)
     if not np.array_equal(np.sort(at), np.arange(sets.shape[1])):
-        raise ComitiaError(f"order is no permutation of 0..{sets.shape[1] - 1}: {at.tolist()}")
+        raise ComitiaError(f"order must be a permutation of 0..{sets.shape[1] - 1}; got {at.tolist()}.")
     weight = Counts.of(counts, a, n, own, own_weight)
     step = max(1, PAIRS // len(sets))
     parts = {}

@@ -122,14 +122,14 @@ def fit_chains(
         check_sparse("X", X)
     Y = np.asarray(Y)
     if Y.ndim != 2 or len(Y) != X.shape[0]:
-        raise ComitiaError(f"Y has shape {Y.shape}, expected ({X.shape[0]}, K): one row for each row of X")
+        raise ComitiaError(f"Y must have shape ({X.shape[0]}, K), one row for each row of X; got shape {Y.shape}.")
     d, K = X.shape[1], Y.shape[1]
     orders = _checked_orders(orders, K)
     M = len(orders)
     if sample_weight is not None and np.shape(sample_weight) != (X.shape[0], M):
         raise ComitiaError(
-            f"sample_weight has shape {np.shape(sample_weight)}, expected ({X.shape[0]}, {M}): "
-            "a row for each row of X and a column for each chain"
+            f"sample_weight must have shape ({X.shape[0]}, {M}), a row for each row of X and a column for each chain; "
+            f"got shape {np.shape(sample_weight)}."
         )
     position = np.argsort(orders, axis=1)
     earlier = position[:, None, :] < np.arange(K)[None, :, None]
@@ -211,12 +211,12 @@ class ChainPredictor:
     def of(cls, fit: ChainFit, X: Any, method: str) -> ChainPredictor:
         """Check X, once for all chains."""
         if method not in ("predict", "predict_proba"):
-            raise ComitiaError(f"method must be 'predict' or 'predict_proba', but is {method!r}")
+            raise ComitiaError(f"method must be 'predict' or 'predict_proba'; got {method!r}.")
         X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0, order="C")
         if sp.issparse(X):
             check_sparse("X", X)
         if X.shape[1] != fit.coef.shape[2]:
-            raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}")
+            raise ComitiaError(f"X has {X.shape[1]} features, but the chains were fitted on {fit.coef.shape[2]}.")
         return cls(fit, X, method == "predict")
 
     def member(self, m: int, rows: slice) -> NDArray[np.float64]:
@@ -240,10 +240,12 @@ class ChainPredictor:
 def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:
     array = np.asarray(orders)
     if array.ndim != 2 or array.shape[1] != K:
-        raise ComitiaError(f"orders have shape {array.shape}, expected (M, {K}): a permutation of the labels a row")
+        raise ComitiaError(f"orders must have shape (M, {K}), a permutation a row; got shape {array.shape}.")
     wrong = np.flatnonzero((np.sort(array, axis=1) != np.arange(K)).any(axis=1))
     if len(wrong):
-        raise ComitiaError(f"row {wrong[0]} of orders is no permutation of 0..{K - 1}: {array[wrong[0]].tolist()}")
+        raise ComitiaError(
+            f"orders must hold permutations of 0..{K - 1}; got {array[wrong[0]].tolist()} in row {wrong[0]}."
+        )
     return array.astype(np.int64)
 
 

@@ -326,9 +326,9 @@ def _warn_of_unsolved(fit: LogisticFit, target_of: Array, weight_of: Array, tol:
 def checked_targets(targets: ArrayLike, n: int) -> NDArray[np.int8]:
     Y = np.asarray(targets)
     if Y.ndim != 2 or len(Y) != n:
-        raise ComitiaError(f"targets have shape {Y.shape}, expected ({n}, L): one row for each row of X")
+        raise ComitiaError(f"targets must have shape ({n}, L), one row for each row of X; got shape {Y.shape}.")
     if not ((Y == 0) | (Y == 1)).all():
-        raise ComitiaError(f"targets must be 0 or 1, but hold {Y[~np.isin(Y, (0, 1))][0]}")
+        raise ComitiaError(f"targets must hold 0 and 1 only; got {Y[~np.isin(Y, (0, 1))][0]}.")
     return np.ascontiguousarray(Y, dtype=np.int8)
 
 
@@ -337,12 +337,12 @@ def _checked_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.floa
         return np.ones((n, 1))
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim != 2 or len(weights) != n:
-        raise ComitiaError(f"sample_weight has shape {weights.shape}, expected ({n}, W): one row for each row of X")
+        raise ComitiaError(f"sample_weight must have shape ({n}, W), a row for each of X; got shape {weights.shape}.")
     if not (np.isfinite(weights) & (weights >= 0)).all():
         wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
-        raise ComitiaError(f"sample_weight must be finite and not negative, but holds {wrong}")
+        raise ComitiaError(f"sample_weight must be finite and not negative; got {wrong}.")
     if empty := [int(w) for w in np.flatnonzero(~weights.any(axis=0))]:
-        raise ComitiaError(f"columns {empty} of sample_weight give no row a positive weight")
+        raise ComitiaError(f"sample_weight must give a row a positive weight; got none in columns {empty}.")
     return weights
 
 
@@ -352,17 +352,19 @@ def _checked_columns(
     if target_of is None and weight_of is None:
         return np.tile(np.arange(L), W), np.repeat(np.arange(W), L)
     if target_of is None or weight_of is None:
-        raise ComitiaError("target_of and weight_of must be given together, or neither")
+        raise ComitiaError("target_of and weight_of must be given together, or neither.")
     columns = []
     for name, given, count in (("target_of", target_of, L), ("weight_of", weight_of, W)):
         index = np.asarray(given)
         if index.ndim != 1 or index.dtype.kind not in "iu":
-            raise ComitiaError(f"{name} must be a list of integers, but has shape {index.shape} and type {index.dtype}")
+            raise ComitiaError(f"{name} must be a list of integers; got shape {index.shape} and type {index.dtype}.")
         if index.size and not (index.min() >= 0 and index.max() < count):
-            raise ComitiaError(f"{name} must lie in [0, {count}), but holds values from {index.min()} to {index.max()}")
+            raise ComitiaError(f"{name} must lie in [0, {count}); it runs from {index.min()} to {index.max()}.")
         columns.append(index.astype(np.int64))
     if len(columns[0]) != len(columns[1]):
-        raise ComitiaError(f"target_of names {len(columns[0])} problems, weight_of {len(columns[1])}")
+        raise ComitiaError(
+            f"target_of and weight_of must name as many problems; got {len(columns[0])} and {len(columns[1])}."
+        )
     return columns[0], columns[1]
 
 
@@ -371,7 +373,7 @@ def _checked_mask(mask: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.
         return None
     free = np.asarray(mask)
     if free.shape != shape or free.dtype != bool:
-        raise ComitiaError(f"mask must be boolean of shape {shape} (B, d), but is {free.dtype} of shape {free.shape}")
+        raise ComitiaError(f"mask must be boolean of shape {shape} (B, d); got {free.dtype} of shape {free.shape}.")
     return free
 
 
@@ -387,4 +389,4 @@ def _check_solvable(C: float, weights: Array) -> None:
 def _check_positive(**parameters: float) -> None:
     for name, value in parameters.items():
         if not value > 0:
-            raise ComitiaError(f"{name} must be positive, but is {value!r}")
+            raise ComitiaError(f"{name} must be positive; got {value!r}.")

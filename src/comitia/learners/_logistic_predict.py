@@ -48,9 +48,11 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
         check_sparse("X", X)
     coef = np.asarray(coef, dtype=np.float64)
     if coef.ndim != 2 or coef.shape[1] != X.shape[1]:
-        raise ComitiaError(f"coef has shape {coef.shape}, but X has {X.shape[1]} features: expected (B, {X.shape[1]})")
+        raise ComitiaError(f"coef must have shape (B, {X.shape[1]}), as X has features; got shape {coef.shape}.")
     if np.shape(intercept) != coef.shape[:1]:
-        raise ComitiaError(f"intercept has shape {np.shape(intercept)}, expected {coef.shape[:1]}, the rows of coef")
+        raise ComitiaError(
+            f"intercept must have shape {coef.shape[:1]}, the rows of coef; got shape {np.shape(intercept)}."
+        )
     with one_blas_thread():
         return checked(sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64))))
 

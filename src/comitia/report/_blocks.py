@@ -231,18 +231,18 @@ def checked_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """
     missing = [column for column in ROW_COLUMNS if column not in rows.columns]
     if missing:
-        raise ComitiaError(f"rows lack the column(s) {', '.join(missing)}: expected {', '.join(ROW_COLUMNS)}")
+        raise ComitiaError(f"rows must have the columns {', '.join(ROW_COLUMNS)}; they lack {', '.join(missing)}.")
     if rows.empty:
-        raise ComitiaError("rows is empty: there is nothing to report")
+        raise ComitiaError("rows must hold something to report; got none.")
     # A loss of one's own may be larger than one, as costs are.
     own = rows["loss"].isin(list(_titles.OWN_LOSSES))
     outside = ~(rows["value"].between(0, 1) | (own & rows["value"].abs().lt(float("inf"))))
     if outside.any():
         row = rows[outside].iloc[0]
-        raise ComitiaError(f"value {row['value']} in row {_described(row)}: expected a loss from 0 to 1")
+        raise ComitiaError(f"value must be a loss from 0 to 1; got {row['value']} in row {_described(row)}.")
     double = rows.duplicated(list(ROW_KEY))
     if double.any():
-        raise ComitiaError(f"rows hold {_described(rows[double].iloc[0])} more than once")
+        raise ComitiaError(f"rows must differ; {_described(rows[double].iloc[0])} occurs more than once.")
     pools = rows["pool"].fillna("").astype(str)
     methods = [method_name(*names) for names in zip(rows["aggregation"], pools, strict=True)]
     shares = (~own | rows["value"].between(0, 1)).groupby(rows["loss"]).transform("all")
@@ -259,7 +259,7 @@ def chosen(column: str, names: Iterable[str], rows: pd.DataFrame) -> list[str]:
     present = list(rows[column].unique())
     for name in names:
         if name not in present:
-            raise ComitiaError(f"no rows with {column} {name!r}: there are {', '.join(map(repr, present))}")
+            raise ComitiaError(f"no rows with {column} {name!r}: there are {', '.join(map(repr, present))}.")
     return list(names)
 
 
@@ -276,7 +276,7 @@ def _common_size(ensemble: str, rows: pd.DataFrame) -> int:
     if largest.nunique() > 1:
         raise ComitiaError(
             f"{ensemble!r} has {largest.max()} members on {largest.idxmax()!r} but {largest.min()} on "
-            f"{largest.idxmin()!r}: expected one largest size, or the datasets cannot be compared"
+            f"{largest.idxmin()!r}: expected one largest size, or the datasets cannot be compared."
         )
     return int(largest.max())
 
@@ -291,7 +291,7 @@ def _block(ensemble: str, shown: Measure, size: int, rows: pd.DataFrame, paper: 
             lacking = partly[partly].index[0]
             raise ComitiaError(
                 f"{lacking!r} lacks folds on dataset {name!r} ({ensemble}, {shown.loss}) that other aggregations "
-                f"have: expected the same {len(table)} folds for all"
+                f"have: expected the same {len(table)} folds for all."
             )
         folds[str(name)] = shown.shown(table.to_numpy(dtype=np.float64))
         tests = of_dataset.drop_duplicates(["repeat", "fold"]).groupby("repeat")["n_test"]

@@ -45,13 +45,13 @@ class SevenSegments:
     def __post_init__(self) -> None:
         n = len(np.asarray(self.images))
         if np.shape(self.images) != (n, 8, 8) or n == 0:
-            raise ComitiaError(f"images has shape {np.shape(self.images)}: expected (n, 8, 8) with n of 1 or more")
+            raise ComitiaError(f"images must have shape (n, 8, 8), n of 1 or more; got shape {np.shape(self.images)}.")
         if not self.labelings:
-            raise ComitiaError("labelings is empty: expected at least one aggregation")
+            raise ComitiaError("labelings must be of at least one aggregation; got none.")
         for name, value in {"truth": self.truth, **self.labelings}.items():
             array = np.asarray(value)
             if array.shape != (n, 7) or not np.isin(array, (0, 1)).all():
-                raise ComitiaError(f"{name} has shape {array.shape}: expected zeros and ones of shape ({n}, 7)")
+                raise ComitiaError(f"{name} must be zeros and ones of shape ({n}, 7); got shape {array.shape}.")
 
     def most_disputed(self, count: int) -> SevenSegments:
         """Keep the digits on which the aggregations' displays differ most, in their order."""

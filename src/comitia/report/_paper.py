@@ -47,7 +47,7 @@ def read_paper(path: str | Path) -> pd.DataFrame:
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     missing = {"metric", "aggregation", "dataset", "value_percent"} - set(table.columns)
     if missing:
-        raise ComitiaError(f"{path} lacks the column(s) {', '.join(sorted(missing))}")
+        raise ComitiaError(f"{path} must have the columns {', '.join(sorted(missing))}; it has not.")
     table = table.rename(columns={"metric": "loss", "ensemble_size": "size"})
     if "ensemble" not in table:
         table["ensemble"] = "emodt"

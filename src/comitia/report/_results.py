@@ -113,12 +113,12 @@ class Results:
         _ = self.checked_rows
         for position, dataset in enumerate(self.datasets):
             if "name" not in dataset:
-                raise ComitiaError(f"datasets[{position}] has no name: {dict(dataset)!r}")
+                raise ComitiaError(f"datasets[{position}] must have a name; got {dict(dataset)!r}.")
             names, frequencies = dataset.get("label_names", ()), dataset.get("label_frequencies", ())
             if len(names) != len(frequencies):
                 raise ComitiaError(
                     f"dataset {dataset['name']!r} has {len(names)} label_names but {len(frequencies)} "
-                    "label_frequencies: expected one frequency for each label"
+                    "label_frequencies: expected one frequency for each label."
                 )
 
     @classmethod
@@ -167,12 +167,12 @@ class Results:
                 if pair[0].ensemble == ensemble:
                     others = [one for one in pairs if one is not pair and one[0].datasets == pair[0].datasets]
                     return recommendation(pair, others, self._known)
-            raise ComitiaError(f"no rows with ensemble {ensemble!r} and loss {loss!r}")
+            raise ComitiaError(f"no rows with ensemble {ensemble!r} and loss {loss!r}.")
         found = [one for one in self.recommendations if one.loss == loss]
         if len(found) > 1:
             names = ", ".join(one.ensemble for one in found)
             raise ComitiaError(
-                f"the ensembles were run on different datasets and do not compare: ensemble must be one of {names}"
+                f"the ensembles were run on different datasets and do not compare: ensemble must be one of {names}."
             )
         return found[0]
 

@@ -64,11 +64,11 @@ def read_results(folder: str | Path) -> Results:
     if not path.is_file():
         begun = (path.parent / "plan.toml").is_file()
         hint = "; `comitia report` writes it" if begun else ": expected a folder that Results.write or a run has left"
-        raise ComitiaError(f"{folder} has no results.json{hint}")
+        raise ComitiaError(f"{folder} has no results.json{hint}.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["format"] != _FORMAT:
-            raise ComitiaError(f"{path} has the format {content['format']!r}; this version of comitia reads {_FORMAT}")
+            raise ComitiaError(f"{path} has the format {content['format']!r}; this version of comitia reads {_FORMAT}.")
         known: dict[str, Any] = {name: content[name] for name in _AS_THEY_ARE}
         known |= {name: content[name] for name in _SINCE_THEN if name in content}
         known["settings"] = {name: Setting(**setting) for name, setting in content["settings"].items()}
@@ -78,7 +78,7 @@ def read_results(folder: str | Path) -> Results:
     except ComitiaError:
         raise
     except (KeyError, TypeError, ValueError, OSError) as error:
-        raise ComitiaError(f"{folder} holds results that are damaged: {type(error).__name__}: {error}") from error
+        raise ComitiaError(f"{folder} holds results that are damaged: {type(error).__name__}: {error}.") from error
     return Results(rows, **known)
 
 

@@ -36,7 +36,7 @@ def save(figure: Figure, target: str | Path, formats: Sequence[str] = ("svg", "p
     """
     unknown = [name for name in formats if name not in _METADATA]
     if unknown:
-        raise ComitiaError(f"formats has {unknown[0]!r}: expected some of {', '.join(_METADATA)}")
+        raise ComitiaError(f"formats must be some of {', '.join(_METADATA)}; got {unknown[0]!r}.")
     target = Path(target)
     written = [target.with_name(f"{target.name}.{name}") for name in formats]
     for name, path in zip(formats, written, strict=True):

@@ -50,7 +50,7 @@ def critical_difference(block: Block) -> Figure:
     if block.nemenyi is None:
         raise ComitiaError(
             f"{block.ensemble!r} has {count} aggregation(s) that differ on {datasets} complete dataset(s) under "
-            f"{block.measure.loss!r}: expected two of each or more"
+            f"{block.measure.loss!r}: expected two of each or more."
         )
     distance = statistics.critical_distance(count, datasets, LEVEL)
     groups = statistics.cliques(block.average_ranks, distance) if block.differ else [list(range(count))]

@@ -58,7 +58,7 @@ def ensemble_sizes(
     rows = rows if "method" in rows else checked_rows(rows)
     rows = rows[rows["ensemble"].isin(chosen("ensemble", [ensemble], rows))]
     if rows["size"].nunique() < 2:
-        raise ComitiaError(f"rows of {ensemble!r} have one size, {rows['size'].iloc[0]}: a curve needs two or more")
+        raise ComitiaError(f"rows of {ensemble!r} have one size, {rows['size'].iloc[0]}: a curve needs two or more.")
     names = list(rows["dataset"].unique()) if datasets is None else chosen("dataset", datasets, rows)
     wanted = in_order(rows["loss"]) if losses is None else chosen("loss", losses, rows)
     methods = in_order(rows["method"])
