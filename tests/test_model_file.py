@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import comitia
 from comitia import ENSEMBLES, ComitiaError, ModelFileError, load, save
 from comitia.aggregation import CombineThenPredict
+from comitia.datasets import Dataset
 from comitia.model_file import Model
 from comitia.model_file._archive import inspect
 from comitia.model_file._model import known_types
@@ -253,6 +254,19 @@ def test_a_committee_whose_members_have_odd_encoders_is_refused(joint, path):
 
 
 @pytest.mark.filterwarnings("ignore:.*out-of-bag")
+def test_a_committee_that_learnt_from_a_frame_is_given_frames(joint, path):
+    X = pd.DataFrame(joint.X, columns=list("abcd")).assign(e=["u", "v"] * 75)
+    members = [("trees", ENSEMBLES["emodt"](8)), ("lines", ENSEMBLES["ebr"](n_estimators=8))]
+    save(ENSEMBLES["committee"](members, random_state=0).fit(X, joint.Y), path)
+    model = Model.open(path)
+    assert (model.nominal, model.needed) == (("e",), tuple("abcde"))
+    new = Dataset(X[::-1], joint.Y, tuple("abcde"), joint.label_names, "new")
+    given = model.inputs(new)
+    assert given.equals(X[::-1])
+    assert model.ensemble.predict(given).shape == joint.Y.shape
+
+
+@pytest.mark.filterwarnings("ignore:.*out-of-bag")
 @pytest.mark.parametrize("attribute", ["members_", "n_features_in_"])
 def test_a_committee_whose_members_are_odd_is_refused(attribute, committee):
     def replace(tree):
@@ -279,6 +293,17 @@ def test_a_committee_whose_members_cannot_be_asked_is_refused_when_opened(attrib
     rewritten(committee, schema(replace))
     with pytest.raises(ModelFileError, match=answer):
         load(committee)
+
+
+def test_an_estimator_that_is_none_is_refused_when_a_model_is_opened(joint, path):
+    save(fitted("ebr", joint), path)
+
+    def replace(tree):
+        tree["content"]["ensemble"]["content"]["content"]["estimator"] = {**of(tree, "loss"), "__id__": 1}
+
+    rewritten(path, schema(replace))
+    with pytest.raises(ModelFileError, match=r"estimator must be a classifier .* got 'hamming'"):
+        load(path)
 
 
 def test_one_array_read_many_times_counts_as_often(joint, path):

@@ -286,6 +286,13 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         super()._check_parameters()
         check_learner(self.estimator, self.C, self.scaling)
         check_device(self.device)
+        self._check_estimator()
+
+    def _check_opened(self) -> None:
+        self._check_estimator()
+        super()._check_opened()
+
+    def _check_estimator(self) -> None:
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
             raise ComitiaError(
                 f"estimator must be a classifier of scikit-learn's kind, or None for logistic regression; got"

@@ -291,6 +291,12 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
     def _features(self, X: Any) -> Any:
         return pass_features(self, X, fit=False)
 
+    @property
+    def _encoder(self) -> TableEncoder | None:
+        """What the columns of a frame were taken for: all ensembles have seen the same frame."""
+        known = (getattr(ensemble, "_encoder", None) for ensemble in self.members_.ensembles)
+        return next((one for one in known if isinstance(one, TableEncoder)), None)
+
     def _values_per_belief(self) -> int:
         values: int = sum(
             len(ensemble.members_) * ensemble._values_per_belief() for ensemble in self.members_.ensembles

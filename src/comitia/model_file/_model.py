@@ -342,12 +342,13 @@ def _check_whole(model: Model) -> None:
 def _try(model: Model) -> None:
     """Predict one instance of zeros, so that what is wrong shows now; features of other kinds cannot be made up."""
     ensemble = model.ensemble
+    encoder, is_committee = _table_encoder(ensemble), isinstance(ensemble, ensembles.CommitteeClassifier)
     encodes = type(ensemble)._features is ensembles._bootstrap.BootstrapEnsemble._features
-    takes_numbers = isinstance(ensemble, ensembles.CommitteeClassifier) and not hasattr(ensemble, "feature_names_in_")
-    if not (encodes or takes_numbers) or not model.features:
+    # What a committee makes of a frame is known where its ensembles turn columns into numbers.
+    knows = is_committee and (encoder is not None or not hasattr(ensemble, "feature_names_in_"))
+    if not (encodes or knows) or not model.features:
         return
     X: Any = np.zeros((1, len(model.features)))
-    encoder = _table_encoder(ensemble)
     if encoder or hasattr(ensemble, "feature_names_in_"):
         import pandas as pd
 
