@@ -130,6 +130,22 @@ def test_the_sign_that_most_cells_hold_is_offered(tmp_path: Path) -> None:
         load_table(path, labels_in="tags")
 
 
+def test_patterns_stand_for_all_columns_that_they_fit(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("tag_b,x,tag_a,y\n1,5,0,1\n0,6,1,0\n")
+    (tmp_path / "t.arff").write_text(
+        "@relation t\n@attribute tag_b {0,1}\n@attribute x real\n@attribute tag_a {0,1}\n@attribute y {0,1}\n@data\n"
+        "1,5,0,1\n0,6,1,0\n"
+    )
+    for name in ("t.csv", "t.arff"):
+        found = load_dataset(tmp_path / name, ["y", "tag_*", "tag_a"])
+        assert (found.label_names, found.feature_names) == (("y", "tag_b", "tag_a"), ("x",))
+        assert found.Y.tolist() == [[1, 1, 0], [0, 0, 1]]
+        with pytest.raises(DataFormatError, match=r"no column is like 'z\*'\. It has: tag_b, x, tag_a, y\."):
+            load_dataset(tmp_path / name, ["z*"])
+    with pytest.raises(ComitiaError, match=r"labels_in must name one column; got 'tag_\*'"):
+        load_dataset(tmp_path / "t.csv", labels_in="tag_*")
+
+
 def test_labels_can_be_chosen_among_those_of_a_column(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,tags\n1,rock;live\n2,jazz\n")

@@ -38,7 +38,7 @@ def test_what_cannot_be_loaded_is_said(tmp_path: Path) -> None:
         load_dataset("nothing")
     with pytest.raises(ValueError, match="which has its own"):
         load_dataset("emotions", ["y"])
-    with pytest.raises(DataFormatError, match="unknown attribute 'w'"):
+    with pytest.raises(DataFormatError, match="unknown column 'w'"):
         load_dataset(tmp_path / "tiny.arff", ["w"])
     with pytest.raises(ValueError, match="labels must be a list of the names of different columns"):
         load_dataset(tmp_path / "tiny.arff", ["y", "y"])

@@ -53,6 +53,8 @@ def data_source(
         raise misuse(option, f"{data} knows its labels; {option} is for files.")
     try:
         return named_source(data, ways, columns)
+    except NoSuchColumnError as error:
+        raise misuse("--labels", str(error)) from None
     except DataFormatError:
         raise
     except ComitiaError as error:

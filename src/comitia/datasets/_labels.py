@@ -17,7 +17,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import LabelArray, names_in
 from comitia._names import enumerated, printable, unknown
 from comitia._yes_and_no import cell_text, first_unclear, small_word, word_for_yes, yes_among
-from comitia.datasets._dataset import DataFormatError
+from comitia.datasets._dataset import DataFormatError, NoSuchColumnError
 from comitia.datasets._extras import require
 
 
@@ -61,8 +61,8 @@ def is_pattern(name: str) -> bool:
     return bool(set("*?[") & set(name))
 
 
-def matching(columns: Sequence[str], wanted: Sequence[str], where: str) -> list[str]:
-    """Write out the patterns among names of columns.
+def matching(columns: Sequence[str], wanted: Sequence[str], where: str | Path) -> list[str]:
+    """Write out the patterns among names of columns; a NoSuchColumnError names one that fits none.
 
     Examples
     --------
@@ -72,12 +72,20 @@ def matching(columns: Sequence[str], wanted: Sequence[str], where: str) -> list[
     found: list[str] = []
     for name in wanted:
         matches = [name] if name in columns else [column for column in columns if fnmatchcase(column, name)]
-        if not matches and not is_pattern(name):
-            raise ComitiaError(f"{where}: {unknown('column', name, columns)}")
+        if not matches and is_pattern(name):
+            message = f"no column is like {printable(name)!r}. It has: {enumerated(columns, most=12)}."
+            raise NoSuchColumnError.at(where, None, message)
         if not matches:
-            raise ComitiaError(f"no column of {where} is like {name!r}. It has: {enumerated(columns, most=12)}.")
+            hint, message = header_hint(columns), unknown("column", printable(name), columns)
+            raise NoSuchColumnError.at(where, None, message.removesuffix(".") + hint if hint else message)
         found += matches
     return list(dict.fromkeys(found))
+
+
+def header_hint(names: Sequence[str]) -> str:
+    """Ask, where most names of columns are numbers, whether they are none."""
+    numbers = sum(name.replace(".", "", 1).removeprefix("-").isdecimal() for name in names)
+    return "; has the file no line with the names of its columns?" if 2 * numbers > len(names) else ""
 
 
 class LabelColumn(NamedTuple):

@@ -33,8 +33,9 @@ def load_dataset(
         A file in ARFF, CSV, TSV, JSON, Parquet or Excel (``.gz`` and ``.bz2`` may follow the ending of texts),
         ``-`` for standard input, or a name of `list_datasets`.
     labels : sequence of str, optional
-        The columns that are labels.  Tables need it, or ``labels_in``.  An ARFF file without it has its labels in the
-        XML file of the same name beside it (MULAN), or their number in its relation name (MEKA).
+        The columns that are labels; ``*`` stands for anything.  Tables need it, or ``labels_in``.  An ARFF file
+        without it has its labels in the XML file of the same name beside it (MULAN), or their number in its relation
+        name (MEKA).
     labels_in, separator, positive : str, optional
         Other ways in which a table holds its labels, see `load_table`.
     data_home : path, optional

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from comitia._names import unknown
 from comitia.datasets._arff import MAX_BYTES, read_arff
 from comitia.datasets._arff_header import Header
-from comitia.datasets._dataset import DataFormatError, Dataset, NoSuchColumnError
+from comitia.datasets._dataset import DataFormatError, Dataset
 from comitia.datasets._label_xml import read_label_names
+from comitia.datasets._labels import matching
 
 
 def load_mulan(arff: str | Path, xml: str | Path, *, max_bytes: int = MAX_BYTES) -> Dataset:
@@ -69,10 +69,7 @@ def read_labelled(arff: str | Path, labels: Sequence[str], *, max_bytes: int = M
 
     def choose_labels(header: Header) -> list[int]:
         positions = {attribute.name: j for j, attribute in enumerate(header.attributes)}
-        missing = [label for label in labels if label not in positions]
-        if missing:
-            raise NoSuchColumnError.at(arff, None, unknown("attribute", missing[0], positions))
-        return [positions[label] for label in labels]
+        return [positions[name] for name in matching(list(positions), labels, arff)]
 
     return read_arff(arff, choose_labels, max_bytes=max_bytes)
 

@@ -13,16 +13,23 @@ import numpy.typing as npt
 
 from comitia._errors import ComitiaError
 from comitia._labels import label_matrix
-from comitia._names import printable, unknown
+from comitia._names import printable
 from comitia._yes_and_no import small_word
 from comitia.datasets._arff import MAX_BYTES, stem
-from comitia.datasets._dataset import DataFormatError, Dataset, NoSuchColumnError
+from comitia.datasets._dataset import DataFormatError, Dataset
 from comitia.datasets._delimited import read_delimited
 from comitia.datasets._extras import require
 from comitia.datasets._features import frame_or_array
 from comitia.datasets._formats import check_looks, file_format
 from comitia.datasets._json_lines import read_json_lines
-from comitia.datasets._labels import label_column, label_lists, label_notes, separator_notes
+from comitia.datasets._labels import (
+    header_hint,
+    label_column,
+    label_lists,
+    label_notes,
+    matching,
+    separator_notes,
+)
 from comitia.datasets._parquet import read_parquet
 from comitia.datasets._workbook import read_workbook
 
@@ -53,7 +60,7 @@ def load_table(
         (``.xlsx``), in any case; text may be packed by gzip or bzip2.  ``-`` is standard input.
     labels : sequence of str, optional
         Columns of zeros and ones, of truth values, of yes and no, y and n, or x and nothing, in the order that ``Y``
-        shall have.  With ``labels_in``, the labels to keep; all by default.
+        shall have; ``*`` stands for anything.  With ``labels_in``, the labels to keep; all by default.
     labels_in : str, optional
         The column that holds the names of the relevant labels of each row.
     separator : str, optional
@@ -100,11 +107,13 @@ def load_table(
         raise DataFormatError.at(path, None, f"expected rows, found the names of {table.num_columns} columns alone")
     if labels_in is None:
         assert wanted is not None
-        columns = [_find(path, name, names) for name in wanted]
+        columns = _find(path, wanted, names)
         Y, more = _label_columns(path, table, columns, positive)
-        found = tuple(printable(name) for name in wanted)
+        found = tuple(columns)
     else:
-        columns = [_find(path, labels_in, names)]
+        columns = _find(path, [labels_in], names)
+        if len(columns) > 1:
+            raise ComitiaError(f"labels_in must name one column; got {labels_in!r}, as which {columns} are called.")
         cells = table.column(columns[0]).to_pylist()
         Y, found, more = labels_of_lists(path, cells, columns[0], wanted, separator, max_bytes)
     return _dataset(path, table, columns, Y, found, max_bytes, [*notes, *more, *label_notes(Y, found)])
@@ -201,7 +210,7 @@ def _named(path: Path, table: Any, notes: list[str]) -> tuple[Any, dict[str, str
     shown = [printable(name) if name.strip() else f"column {j + 1}" for j, name in enumerate(raw)]
     if len(set(shown)) < len(shown):
         repeated = Counter(shown).most_common(1)[0][0]
-        hint = _header_hint(shown)
+        hint = header_hint(shown)
         raise DataFormatError.at(path, 1, f"expected columns of different names, found {repeated!r} twice{hint}")
     return table.rename_columns(shown), dict(zip((*shown, *raw), (*shown, *shown), strict=True))
 
@@ -236,18 +245,9 @@ def _counts_rows(column: Any) -> bool:
     return bool(len(values)) and any(bool((values == np.arange(k, k + len(values))).all()) for k in (0, 1))
 
 
-def _find(path: Path, name: str, given: dict[str, str]) -> str:
-    """The column that a user means."""
-    if name not in given:
-        names = list(dict.fromkeys(given.values()))
-        hint, message = _header_hint(names), unknown("column", name, names)
-        raise NoSuchColumnError.at(path, None, message.removesuffix(".") + hint if hint else message)
-    return given[name]
-
-
-def _header_hint(names: list[str]) -> str:
-    numbers = sum(name.replace(".", "", 1).removeprefix("-").isdecimal() for name in names)
-    return "; has the file no line with the names of its columns?" if 2 * numbers > len(names) else ""
+def _find(path: Path, names: Sequence[str], given: dict[str, str]) -> list[str]:
+    """The columns that a user means, by the names in the file or as they are shown; patterns are written out."""
+    return matching(list(dict.fromkeys(given.values())), [given.get(name, name) for name in names], path)
 
 
 def _label_columns(

@@ -18,8 +18,7 @@ from comitia._titles import CHOSEN_BY_OOB as CHOSEN_BY_OOB
 from comitia._version import __version__
 from comitia.aggregation import AGGREGATIONS, get_aggregation
 from comitia.aggregation._kinds import CALIBRATED, aggregation_name
-from comitia.datasets import Dataset, load_dataset, load_features, load_seven_segment
-from comitia.datasets._labels import is_pattern, matching
+from comitia.datasets import Dataset, load_dataset, load_seven_segment
 from comitia.datasets._text import STDIN
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.experiments._imports import PlanError as PlanError
@@ -115,12 +114,8 @@ class DataSource:
 
     def _load(self, data_home: str | Path | None) -> Dataset:
         if (location := self.location) is not None:
-            labels = self.labels
-            # Where labels stand in one column, names are those of labels and not of columns.
-            if labels is not None and self.labels_in is None and any(map(is_pattern, labels)):
-                labels = tuple(matching(list(load_features(location).feature_names), labels, location))
             ways = {"labels_in": self.labels_in, "separator": self.separator, "positive": self.positive}
-            return load_dataset(location, labels, **ways)
+            return load_dataset(location, self.labels, **ways)
         if self.name in EXAMPLES:
             return EXAMPLES[self.name]()
         return load_dataset(self.name, data_home=data_home)
