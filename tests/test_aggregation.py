@@ -384,6 +384,29 @@ def test_members_without_weight_for_an_instance_have_no_part_in_it(kind, loss, r
             np.testing.assert_array_equal(found[i], alone.decide(decision)[0], err_msg=name)
 
 
+def test_memory_of_beliefs_does_not_follow_the_number_of_losses_and_answers_stay_the_same():
+    members = [Marginals(p) for p in np.random.default_rng(0).random((4, 6, 5))]
+    asked = []
+    beliefs = Beliefs(lambda joint: asked.append(joint) or members)
+    losses = [FLoss(beta=0.5 + k / 1000) for k in range(1200)]
+
+    def answer(beliefs, loss, name):
+        decision = get_aggregation(name, loss).decision(loss, mean, get_reading("auto"))
+        return beliefs.decide(decision)
+
+    for name in ("ctp", "ptc-mode"):
+        first = [answer(beliefs, loss, name) for loss in losses]
+        assert len(beliefs._known_of_losses) == 512
+        again = [answer(beliefs, loss, name) for loss in (losses[-1], losses[0])]
+        assert again[0] is first[-1]
+        np.testing.assert_array_equal(again[1], first[0])
+        np.testing.assert_array_equal(first[0], answer(Beliefs(lambda joint: members), losses[0], name))
+    assert asked == [False]
+    beliefs.forget()
+    assert not beliefs._known_of_losses
+    assert not beliefs._known
+
+
 def test_labels_without_probability_are_left_out_where_no_step_makes_something_of_them():
     curve = fit_calibration(np.tile([[0.2], [0.8]], (60, 1)), np.tile([[0], [1]], (60, 1)), kind="sigmoid")
     usual, seen = get_reading("auto"), Seen()

@@ -20,13 +20,17 @@ Value = TypeVar("Value")
 
 _Read: TypeAlias = tuple[Relevance, IntArray | None, int]
 
+_KEPT = 512
+"""How many votes and answers are kept, which are others for each loss: those that were asked for last."""
+
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
     """What the members believe about some instances, and what is decided from it.
 
     Every decision minimises a loss over a distribution: what a pool makes of the beliefs, or the votes.  What several
-    decisions have in common (the members' answers, a pooled belief, votes, the labeling itself) is found once.
+    decisions have in common (the members' answers, a pooled belief, votes, the labeling itself) is found once; what is
+    another for each loss is kept for some hundred of those that were asked for last.
 
     Parameters
     ----------
@@ -56,10 +60,11 @@ class Beliefs:
     once: bool = False
     joint_weights: ArrayLike | None = None
     _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _known_of_losses: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def decide(self, decision: Decision, size: int | None = None) -> LabelArray:
         """Return the labeling, (n, K), that the first ``size`` members, or all of them, decide on."""
-        return self._found((decision, size), lambda: decision.loss.minimise(self.distribution(decision, size)))
+        return self._found_for_loss((decision, size), lambda: decision.loss.minimise(self.distribution(decision, size)))
 
     def stages(self, decision: Decision, sizes: Sequence[int]) -> Iterator[LabelArray]:
         """Yield what the first m members decide on, for each m of the ascending ``sizes``."""
@@ -74,11 +79,14 @@ class Beliefs:
     def forget(self) -> None:
         """Let go of what was found on the way; asked again, it is found again."""
         self._known.clear()
+        self._known_of_losses.clear()
 
     def distribution(self, decision: Decision, size: int | None = None) -> Relevance:
         """Return the distribution over which a decision minimises its loss."""
-        find = self._ballots if isinstance(decision.over, Votes) else self._pooled
-        return self._found((decision.over, decision.reading, size), lambda: find(decision, size))
+        key = decision.over, decision.reading, size
+        if isinstance(decision.over, Votes):
+            return self._found_for_loss(key, lambda: self._ballots(decision, size))
+        return self._found(key, lambda: self._pooled(decision, size))
 
     def _pooled(self, decision: Decision, size: int | None) -> Relevance:
         assert isinstance(decision.over, Pooled)
@@ -96,7 +104,7 @@ class Beliefs:
     def _ballots(self, decision: Decision, size: int | None) -> Relevance:
         votes, reading = decision.over, decision.reading
         assert isinstance(votes, Votes)
-        ballots: Ballots = self._found(("cast", votes, reading), lambda: self._cast(votes, reading))
+        ballots: Ballots = self._found_for_loss(("cast", votes, reading), lambda: self._cast(votes, reading))
         return ballots.counted(self._weights(size), size)
 
     def _cast(self, votes: Votes, reading: Reading) -> Ballots:
@@ -172,13 +180,23 @@ class Beliefs:
         weights = self._weights(None)
         return None if weights is None or weights.ndim != 2 or self.joint_weights is not None else weights
 
-    def _found(self, key: Hashable, find: Callable[[], Value]) -> Value:
+    def _found_for_loss(self, key: Hashable, find: Callable[[], Value]) -> Value:
+        """Look up what is another for each loss, as :meth:`_found` does; of these so many are kept."""
+        known = self._known_of_losses
+        value = self._found(key, find, known)
+        if len(known) > _KEPT:
+            del known[next(iter(known))]
+        return value
+
+    def _found(self, key: Hashable, find: Callable[[], Value], known: dict[Hashable, Any] | None = None) -> Value:
         """Look up what was found before, or find it; what somebody's own loss cannot be looked up by is found anew."""
+        known = self._known if known is None else known
         try:
-            if key in self._known:
-                value: Value = self._known[key]
+            if key in known:
+                value: Value = known.pop(key)
+                known[key] = value  # what was asked for last stands last
                 return value
         except TypeError:
             return find()
-        self._known[key] = value = find()
+        known[key] = value = find()
         return value
