@@ -13,7 +13,7 @@ from comitia._label_trie import LabelTrie
 from comitia._labels import distinct_rows
 from comitia.datasets import load_mulan
 from comitia.learners import fit_chains, fit_logistic, predict_chains, predict_logistic
-from comitia.learners._chain_joint import chain_joint, chain_tries
+from comitia.learners._chain_joint import chain_joint
 from comitia.relevance import Seen
 from comitia.relevance._seen import seen_label_sets
 
@@ -84,11 +84,10 @@ def _processor_time(function):
 def _against_greedy(name, X, Y, new, table, counts, target, chains=CHAINS):
     rng = np.random.default_rng(0)
     fit = fit_chains(X, Y, np.stack([rng.permutation(Y.shape[1]) for _ in range(chains)]), tol=1e-4)
-    tries = chain_tries(fit.orders, table)
-    joints = list(chain_joint(fit, new, table, counts, 0.3, tries=tries))
+    joints = list(chain_joint(fit, new, table, counts, 0.3))
     # Processor time, in turn, the fastest of each: neither meets a busier machine than the other.
     turns = range(9 if target else 1)
-    asked = (lambda: list(chain_joint(fit, new, table, counts, 0.3, tries=tries)), lambda: predict_chains(fit, new))
+    asked = (lambda: list(chain_joint(fit, new, table, counts, 0.3)), lambda: predict_chains(fit, new))
     ours, greedy = np.min([[_processor_time(ask) for ask in asked] for _ in turns], axis=0)
     kept = np.mean([joint.nnz for joint in joints]) / len(new)
     note = f"{1e6 * ours / chains / len(new):.1f} µs a row and chain, {kept:.0f} of {len(table)} sets kept"

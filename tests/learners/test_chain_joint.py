@@ -5,7 +5,7 @@ from tests.oracle import labelings
 
 from comitia._errors import ComitiaError
 from comitia._labels import distinct_rows
-from comitia.learners._chain_joint import chain_joint, chain_joint_of_links, chain_tries
+from comitia.learners._chain_joint import chain_joint, chain_joint_of_links
 from comitia.learners._chains import ChainFit, fit_chains
 
 
@@ -139,7 +139,7 @@ def test_a_label_that_was_constant_rules_sets_out_and_where_all_are_the_fewest_c
     np.testing.assert_allclose(slow.toarray(), joint, atol=1e-12)
 
 
-def test_distributions_have_the_same_bits_for_any_rows_threads_and_tries():
+def test_distributions_have_the_same_bits_for_any_rows_and_threads():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(300, 6))
     Y = (X[:, :4] + rng.normal(size=(300, 4)) > 0.5).astype(np.int8)
@@ -147,8 +147,7 @@ def test_distributions_have_the_same_bits_for_any_rows_threads_and_tries():
     table, place = distinct_rows(Y)
     counts = np.bincount(place)
     together = list(chain_joint(fit, np.vstack([X] * 5), table, counts, 0.3))
-    tries = chain_tries(fit.orders, table)
-    some = list(chain_joint(fit, X[7:150], table, counts, 0.3, n_jobs=2, tries=tries))
+    some = list(chain_joint(fit, X[7:150], table, counts, 0.3, n_jobs=2))
     for part, whole in zip(some, together, strict=True):
         assert (part != whole[7:150]).nnz == 0
     assert next(chain_joint(fit, X[:0], table, counts)).shape == (0, len(table))

@@ -37,7 +37,6 @@ def chain_joint(
     own: ArrayLike | None = None,
     own_weight: ArrayLike | None = None,
     missing: float = MISSING,
-    tries: Sequence[LabelTrie] | None = None,
     about: NDArray[np.bool_] | None = None,
     n_jobs: int | None = None,
 ) -> Iterator[sp.csr_array]:
@@ -63,8 +62,6 @@ def chain_joint(
     missing : float
         Label sets that together have at most this probability may be left out of a row, whose other weights are then
         scaled to sum to 1.  A decision for a loss in [0, 1] pays at most as much for it in expectation.
-    tries : sequence of LabelTrie, optional
-        What :func:`chain_tries` gives, where many calls share it.
     about : array of bool, shape (M, n), optional
         Which chains are asked about which instances: rows of the others are empty.
     n_jobs : int, optional
@@ -115,7 +112,7 @@ def chain_joint(
     weight = Counts.of(counts, a, X.shape[0], own, own_weight)
 
     def ask(m: int) -> sp.csr_array:
-        trie = LabelTrie.of(sets, fit.orders[m]) if tries is None else tries[m]
+        trie = LabelTrie.of(sets, fit.orders[m])
         if about is None or about[m].all():
             return _joint_of(fit, m, X, trie, weight, missing / 2)
         rows = np.flatnonzero(about[m])
@@ -130,11 +127,6 @@ def _spread(some: sp.csr_array, rows: NDArray[np.intp], n: int) -> sp.csr_array:
     lengths[rows] = np.diff(some.indptr)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(some.indptr.dtype)
     return sp.csr_array((some.data, some.indices, starts), shape=(n, some.shape[1]))
-
-
-def chain_tries(orders: NDArray[np.int64], table: LabelArray) -> tuple[LabelTrie, ...]:
-    """Return the trie of the seen label sets in the order of each chain."""
-    return tuple(LabelTrie.of(table, order) for order in orders)
 
 
 def _in_threads(ask: Callable[[int], sp.csr_array], chosen: Sequence[int], threads: int) -> Iterator[sp.csr_array]:
