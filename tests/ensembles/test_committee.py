@@ -22,7 +22,8 @@ from comitia import (
     mixture,
     save,
 )
-from comitia.ensembles import _asking, _committee, _weights
+from comitia.ensembles import _asking, _bootstrap, _committee, _weights
+from comitia.ensembles._chosen_logistic import choose_logistic
 from comitia.ensembles._ensemble_crew import EnsembleCrew, believed_together
 from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
 
@@ -134,6 +135,10 @@ def test_a_committee_chooses_its_members_by_the_size_and_kind_of_the_data():
     for d, trees in ((5000, set()), (5001, {"trees", "random trees", "boosted trees"})):
         assert left_out(csr_array((3, d)), Y) == trees
         assert left_out(np.zeros((3, d)), Y) == set(), "where it is dense, a split is worth a look"
+    (random,) = (
+        one for name, one in CommitteeClassifier().default_members(csr_array((3, 9)), Y) if name[:6] == "random"
+    )
+    assert random.max_features == "auto", "of features that are nearly always zero a fifth is many"
     for K, chains in ((100, set()), (101, {"chains"})):
         assert left_out(X, np.zeros((3, K), np.int8)) == chains
 
@@ -150,6 +155,29 @@ def test_members_keep_what_they_say_and_the_committee_gives_them_the_rest():
     assert [member.n_jobs for member in both.values()] == [2, 2]
     assert both["open"].random_state == found["open"].random_state
     assert members[1][1].calibration == "oob", "those that were given are left as they are"
+
+
+def test_what_ensembles_choose_on_the_same_draws_is_chosen_once(monkeypatch):
+    calls = []
+
+    def spy(data, entropy, **asked):
+        calls.append((asked["C"], asked["scaling"]))
+        return choose_logistic(data, entropy, **asked)
+
+    monkeypatch.setattr(_bootstrap, "choose_logistic", spy)
+    members = [
+        ("lines", EBRClassifier(n_estimators=5)),
+        ("chains", ECCClassifier(n_estimators=5, chain_method="predict")),
+        ("as they are", EBRClassifier(n_estimators=5, scaling="none")),
+        ("other draws", EBRClassifier(n_estimators=5, random_state=7)),
+    ]
+    fitted = CommitteeClassifier(members, random_state=0).fit(X, Y)
+    assert calls == [("auto", "auto"), ("auto", "none"), ("auto", "auto")]
+    for one in fitted.named_members_.values():
+        alone = clone(one).set_params(oob_score=False).fit(X, Y)
+        assert (alone.C_, alone.scaling_) == (one.C_, one.scaling_)
+        np.testing.assert_array_equal(alone.predict_proba(NEW), one.predict_proba(NEW))
+        assert not hasattr(one, "_choices"), "nothing of it is saved"
 
 
 def test_two_instances_are_enough_for_a_committee():

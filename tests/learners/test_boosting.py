@@ -139,6 +139,35 @@ def test_how_features_are_stored_and_how_many_histograms_are_kept_changes_no_bit
     assert_same(models[0], model)
 
 
+@pytest.mark.parametrize("least", [0, 3, 12.5])
+def test_features_that_are_too_rare_for_a_leaf_are_left_out_and_no_bit_changes(least, monkeypatch):
+    rng = np.random.default_rng(2)
+    X = rng.integers(1, 4, (300, 40)) * 1.0 * (rng.random((300, 40)) < np.linspace(0, 0.2, 40))
+    X[:, 37] = np.where(X[:, 37] == 1, np.nan, X[:, 37])
+    Y = (X[:, [30, 38]] + rng.random((300, 2)) > 1.5).astype(np.int8)
+    looked_at = []
+
+    def spy(bins, channels, rows, chosen, least):
+        found = _boost_bins.worth_a_look(bins, channels, rows, chosen, least)
+        for f in np.setdiff1d(chosen, found):
+            there = np.nan_to_num(X[rows, f], nan=1.0) != 0
+            assert (channels[rows, -1] @ there) < max(least, 1)
+        looked_at.append(len(found) / len(chosen))
+        return found
+
+    monkeypatch.setattr(_boost_growth, "worth_a_look", spy)
+    models, weight = [], rng.poisson(1.0, 300).astype(float)
+    for below in (0.0, 2.0):
+        looked_at.clear()
+        bins = bin_features(encode(X), 300, 64, listed_below=below)
+        settings = _settings(X, Y)._replace(min_samples_leaf=least, n_features=40)
+        with Helpers(threads=1, pieces=1) as helpers:
+            fit = _boost_rounds.boost(encode(X), bins, Y, weight, np.ones(300), settings, 1, helpers)
+        models.append(BoostedTrees(40, 2, *fit))
+        assert (max(looked_at) < 1) == bins.listed
+    assert_same(*models)
+
+
 def _settings(X, Y):
     defaults = {
         name: parameter.default

@@ -306,7 +306,12 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
             return FastLogistic.standing_in_for(self.estimator)
         if members.start and hasattr(self, "C_"):
             return FastLogistic(C=self.C_, scaling=self.scaling_)
-        chosen = choose_logistic(data, self._entropy, C=self.C, scaling=self.scaling, n_jobs=self.n_jobs)
+        # The ensembles of a committee share what they chose, on the same draws, from the same.
+        known = self.__dict__.get("_choices", {})
+        asked = self._entropy, self.C, self.scaling
+        if asked not in known:
+            known[asked] = choose_logistic(data, self._entropy, C=self.C, scaling=self.scaling, n_jobs=self.n_jobs)
+        chosen: FastLogistic = known[asked]
         self.C_, self.scaling_ = chosen.C, chosen.scaling
         return chosen
 

@@ -163,14 +163,15 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         """Return the ensembles that ``members="auto"`` stands for: by the size and kind of the data alone.
 
         Trees are left out of wide sparse data, such as texts, where a split looks at thousands of features that are
-        nearly always zero; chains where there are so many labels that each link sees a hundred others.
+        nearly always zero; chains where there are so many labels that each link sees a hundred others.  Extra-random
+        trees try a fifth of the features a split; of sparse ones, where most say nothing, as many as they choose.
         """
         wide = issparse(X) and X.shape[1] > _WIDE
         found: list[tuple[str, BootstrapEnsemble]] = []
         if not wide:
             found += [
                 ("trees", EMODTClassifier()),
-                ("random trees", EMODTClassifier(splitter="random", max_features=0.2)),
+                ("random trees", EMODTClassifier(splitter="random", max_features="auto" if issparse(X) else 0.2)),
                 ("boosted trees", EMOBTClassifier()),
             ]
         found.append(("lines", EBRClassifier()))
@@ -186,7 +187,8 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         weight, Y = check_weights(sample_weight, n), dense(targets.Y)
         named = self._named(X, Y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        fitted = []
+        fitted: list[BootstrapEnsemble] = []
+        choices: dict[Any, Any] = {}
         with warnings.catch_warnings():
             # A few instances are in every sample of a small ensemble: they count for no weight.
             warnings.filterwarnings("ignore", message=".*have no out-of-bag decision")
@@ -194,7 +196,10 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 if self.verbose:
                     print(f"fitting {name} ...", flush=True)
                 given = None if sample_weight is None else weight
-                fitted.append(self._prepared(ensemble, seed).fit(X, Y, sample_weight=given))
+                prepared = self._prepared(ensemble, seed)
+                prepared._choices = choices
+                fitted.append(prepared.fit(X, Y, sample_weight=given))
+                del prepared._choices
             self._remember(targets, weight)
             self.members_ = EnsembleCrew(tuple(fitted))
             # What ensembles believe together is asked for twice: for their weights, and for the decisions.

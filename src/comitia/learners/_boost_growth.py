@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from comitia._compiled import njit
-from comitia.learners._boost_bins import Bins, bin_at
+from comitia.learners._boost_bins import Bins, bin_at, worth_a_look
 
 BLOCK = 8
 """Channels are added so many at a time: their number is a multiple of this."""
@@ -80,6 +80,7 @@ class Grown(NamedTuple):
 def grow_boosted(bins: Bins, channels: Any, rows: Any, chosen: Any, limits: TreeLimits) -> Grown:
     """Grow a tree on ``rows``, which are put into another order, and the ``chosen`` features."""
     n_channels, most = channels.shape[1], 2 * limits.max_leaves - 1
+    chosen = worth_a_look(bins, channels, rows, chosen, limits.min_leaf_weight)
     widths = (bins.starts[1:] - bins.starts[:-1])[chosen]
     wanted = np.full(len(bins.n_bins), -1, np.int64)
     wanted[chosen] = np.cumsum(widths) - widths
