@@ -124,5 +124,5 @@ def test_the_first_values_beyond_are_refused_by_their_name(name, value):
 
 @pytest.mark.parametrize("n_jobs", [0, -2])
 def test_a_number_of_cores_begins_at_one(n_jobs):
-    with pytest.raises(ComitiaError, match=f"n_jobs is {n_jobs}"):
+    with pytest.raises(ComitiaError, match=f"number of cores from 1, or None for all; got {n_jobs}"):
         run_plan(PLAN, n_jobs=n_jobs)

@@ -370,7 +370,7 @@ def test_predictions_are_scored_where_labels_stand_in_one_column(mine, joint):
     ended = comitia("predict", "m.skops", "tags.csv", "--separator", ";", "-o", "p.csv")
     assert (ended.code, "--separator: is for --labels-in" in ended.said) == (2, True)
     ended = comitia("predict", "m.skops", "tags.csv", "--labels-in", "tags", "--positive", "ja", "-o", "p.csv")
-    assert (ended.code, "positive is for label columns" in ended.said) == (1, True)
+    assert (ended.code, "positive must be left out with --labels-in tags; got 'ja'." in ended.said) == (1, True)
 
 
 def test_the_shell_completes_commands_options_and_names(monkeypatch):

@@ -21,7 +21,7 @@ class StoreError(ComitiaError):
     ...     Store.read("no-such-run")
     ... except StoreError as error:
     ...     print(error)
-    no-such-run is not the folder of a run: it has no plan.toml
+    no-such-run is not the folder of a run: it has no plan.toml.
     """
 
 
