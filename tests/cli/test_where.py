@@ -19,7 +19,7 @@ def asked(monkeypatch):
         raise ComitiaError("this was enough")
 
     monkeypatch.setattr(_execution, "run_plan", noted)
-    monkeypatch.setattr(_execution, "is_kept", lambda _: True)
+    monkeypatch.setattr(_execution, "are_compiled", lambda: True)
     return found
 
 

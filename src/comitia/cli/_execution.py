@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,6 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.padding import Padding
@@ -22,8 +20,7 @@ from rich.progress import Progress as ProgressBar
 from rich.text import Text
 
 from comitia import ComitiaError
-from comitia._compare import results_of
-from comitia._compiled import is_kept
+from comitia._compare import are_compiled, compile_for, results_of
 from comitia._interrupts import say_when_stopped
 from comitia.cli._errors import misuse
 from comitia.cli._screen import messages, print_json, print_line, results
@@ -31,16 +28,12 @@ from comitia.cli._tables import folded_command, recommendation_texts, tables
 from comitia.datasets import Dataset
 from comitia.experiments import Cell, Plan, Progress, Summary, run_plan
 from comitia.learners._device import get_device
-from comitia.learners._few_rows import FEW
-from comitia.relevance._kernels import count_votes
 from comitia.report import Results
 from comitia.report._recommendation import abbreviations
 from comitia.report._text import apart, legend
 from comitia.report._words import by_error, duration
 
 _SECONDS_BETWEEN_LINES = 10.0
-_FEW = FEW + 8
-"""Instances a fold that are enough to have all loops compiled: fewer are predicted by loops of their own."""
 
 
 def execute(
@@ -61,9 +54,10 @@ def execute(
     """
     say_when_stopped(f"Stopped. What is finished is kept: the same command with --output {folder} goes on.")
     command = shlex.join(["comitia", *sys.argv[1:]])
-    if not is_kept(count_votes) and where.get("cluster") is None:  # workers elsewhere compile for themselves
+    if not are_compiled() and where.get("cluster") is None:  # workers elsewhere compile for themselves
         messages.print("Loops are compiled first, which the next run need not do.", style="dim", highlight=False)
-        _compile_here(plan, data or {})
+        with messages.status("compiling ..."):
+            compile_for(plan, data or {})
     with _progress() as on_progress:
         what: dict[str, Any] = {"data": data, "cells": cells, "data_home": data_home}
         summary = run_plan(plan, folder, command=command, on_progress=on_progress, **what, **where)
@@ -99,16 +93,6 @@ def on_device(plan: Plan, device: str) -> Plan:
     except (ComitiaError, ImportError) as error:
         raise misuse("--device", str(error)) from None
     return replace(plan, device=device)
-
-
-def _compile_here(plan: Plan, data: Mapping[str, Dataset]) -> None:
-    """Compute a cell of each ensemble on a few instances, so that not every process of the run compiles the same."""
-    few = {name: known.take(np.arange(min(_FEW * plan.folds, known.n_instances))) for name, known in data.items()}
-    cells = [cell for cell in plan.cells() if cell.fold == cell.repeat == 0 and cell.dataset in few]
-    if cells:
-        with messages.status("compiling ..."), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of so few instances
-            run_plan(plan, data=few, cells=cells, n_jobs=1)
 
 
 def show(found: Results, *, details: bool) -> None:

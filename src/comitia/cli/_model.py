@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ from rich.markup import escape
 
 import comitia
 from comitia import ComitiaError
-from comitia._baselines import BASELINES, constant_answers
+from comitia._compare import EXPECTED, THIS_MODEL, answer_table, kept_columns, known_labels, trained, write_answers
+from comitia._labels import LabelArray
 from comitia._names import printable
 from comitia._titles import aggregation_and_pool
-from comitia.cli._answers import EXPECTED, ONE_COLUMN, check_names, in_one_column, kept_columns, known_labels, write
 from comitia.cli._data import data_source, introduce, loaded, tell
 from comitia.cli._errors import misuse
 from comitia.cli._limits import asked_limits, limits_on, option_names
@@ -65,16 +65,15 @@ from comitia.cli._options import (
 )
 from comitia.cli._screen import messages, print_json
 from comitia.datasets import Dataset, load_features
+from comitia.datasets._dataset import NoSuchColumnError
 from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN
-from comitia.ensembles._out_of_bag import Judging
 from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, WAYS
 from comitia.experiments._score import loss_of
 from comitia.experiments._settings import KINDS
-from comitia.measures import MEASURES
 from comitia.model_file import Model, save
 from comitia.report._plain import how_good
-from comitia.report._vocabulary import measure, method_name
+from comitia.report._vocabulary import measure
 from comitia.report._words import counted
 
 _DOUBT = {"rate": "--abstain-rate", "guarantee": "--guarantee"}
@@ -119,7 +118,8 @@ def train(
     $ comitia train emotions --ensemble emodt --aggregation oob -o model.skops
     $ comitia train emotions --ensemble emodt --loss macro-f1 --at-least 1 -o model.skops
     """
-    wished = {**_wished(ensemble, loss, aggregation), "n_estimators": members, "random_state": seed}
+    kind, decided = _wished(ensemble, loss, aggregation)
+    wished = {**decided, "n_estimators": members, "random_state": seed, "n_jobs": n_jobs or -1}
     limits = asked_limits(at_least, at_most, exclusive, implies)
     columns = column_options(features, ignore, categories, text, numbers, missing_values, day_first)
     source = data_source(data, labels, labels_in=labels_in, separator=separator, positive=positive, columns=columns)
@@ -128,15 +128,17 @@ def train(
     if limits:
         wished["constraints"] = limits_on(dataset.label_names, limits)
     introduce(dataset)
-    model, judged, chosen = _trained(dataset, {**wished, "n_jobs": n_jobs or -1}, oob)
+    with messages.status(f"fitting on {dataset.n_instances:,} instances ..."):
+        found = trained(kind, wished, dataset, oob=oob)
+    model, judged = found.model, found.judged
     save(model, output)
     if as_json:
-        print_json({**_described(model), "aggregation": chosen, "out_of_bag": judged or None, "file": str(output)})
+        print_json({**_described(model), "aggregation": found.way, "out_of_bag": judged or None, "file": str(output)})
         return
     target = model.ensemble.loss
     typer.echo(
-        f"{wished['kind']} of {len(model.ensemble.members_)} members for {target}"
-        f"{f', decided by {chosen}' if chosen else ''}; {counted(dataset.n_labels, 'label')}, "
+        f"{kind} of {len(model.ensemble.members_)} members for {target}"
+        f"{f', decided by {found.way}' if found.way else ''}; {counted(dataset.n_labels, 'label')}, "
         f"{counted(len(model.needed), 'feature')}"
     )
     for line in _worth(target, judged):
@@ -144,61 +146,15 @@ def train(
     typer.echo(f"model: {printable(output)}")
 
 
-def _wished(ensemble: str, loss: str, aggregation: str | None) -> dict[str, Any]:
-    """The ensemble, the loss and the aggregation that were asked for, if they go together."""
+def _wished(ensemble: str, loss: str, aggregation: str | None) -> tuple[str, dict[str, Any]]:
+    """The ensemble, and the loss and the aggregation that were asked for, if they go together."""
     kind = one("--ensemble", "ensemble", ensemble, comitia.ENSEMBLES)
     how = aggregation and one("--aggregation", "aggregation", aggregation, WAYS)
     if how not in (None, CHOSEN_BY_OOB) and not comitia.ENSEMBLES[kind]().can_decide_by(how):
         raise misuse("--aggregation", f"{how} needs trees: --ensemble emodt, not {kind}.")
     # Where nothing is said, an ensemble decides as it likes: a committee chooses out of bag.
     decided = {} if how is None else dict(zip(("aggregation", "pool"), aggregation_and_pool(how), strict=True))
-    return {"kind": kind, "loss": one("--loss", "loss", loss, TARGET_NAMES), **decided}
-
-
-def _trained(
-    dataset: Dataset, wished: Mapping[str, Any], oob: bool | None
-) -> tuple[Model, dict[str, float], str | None]:
-    """Fit a model; return it with its out-of-bag loss beside the baselines', and the aggregation in use."""
-    needed = wished.get("aggregation") == CHOSEN_BY_OOB or wished["loss"] in MEASURES
-    given = {**wished, "oob_score": needed or oob is not False}
-    made = comitia.ENSEMBLES[wished["kind"]]
-    # A committee has members of its own and knows its out-of-bag losses anyway.
-    takes = made._get_param_names()
-    classifier: Any = made(**{key: value for key, value in given.items() if key in takes})
-    only_told = not (needed or oob or "oob_score" not in takes)
-    if only_told:
-        classifier._judging = Judging(losses=(), all_ways=False)
-    with messages.status(f"fitting on {dataset.n_instances:,} instances ..."), warnings.catch_warnings():
-        if not needed:
-            warnings.filterwarnings("ignore", message=".*have no out-of-bag decision")
-        try:
-            model = Model.fit(classifier, dataset)
-        except ComitiaError:
-            if not only_told:
-                raise
-            # A few instances leave nothing out of bag, and nobody has asked for it.
-            model = Model.fit(classifier.set_params(oob_score=False), dataset)
-    judged = _judged(classifier, dataset.Y)
-    told = needed or oob or classifier.aggregation == CHOSEN_BY_OOB
-    asked = method_name(wished["aggregation"], wished["pool"]) if "aggregation" in wished else None
-    chosen = getattr(classifier, "oob_aggregation_", None) if told else asked
-    if only_told:
-        # The file need not hold it.
-        classifier.set_params(oob_score=False)
-        for name in ("_judging", "_oob"):
-            vars(classifier).pop(name, None)
-    return model, judged, chosen
-
-
-def _judged(classifier: Any, Y: Any) -> dict[str, float]:
-    """The out-of-bag loss beside that of answers which learn nothing; empty where nothing is out of bag."""
-    if not hasattr(classifier, "_oob"):
-        return {}
-    known = {
-        BASELINES[name]: loss_of(classifier.loss, Y, np.tile(row, (len(Y), 1)))
-        for name, row in constant_answers(Y).items()
-    }
-    return {"this model": classifier.oob_loss_, **known}
+    return kind, {"loss": one("--loss", "loss", loss, TARGET_NAMES), **decided}
 
 
 def _worth(loss: str, judged: Mapping[str, float]) -> list[str]:
@@ -206,10 +162,10 @@ def _worth(loss: str, judged: Mapping[str, float]) -> list[str]:
     if not judged:
         return []
     shown = measure(loss)
-    best = min(value for name, value in judged.items() if name != "this model")
-    name = next(name for name, value in judged.items() if value == best and name != "this model")
-    good, (baseline,) = how_good(shown, [shown.shown(judged["this model"]), shown.shown(best)])
-    learnt = "" if judged["this model"] < best else " Nothing was learnt that helps."
+    best = min(value for name, value in judged.items() if name != THIS_MODEL)
+    name = next(name for name, value in judged.items() if value == best and name != THIS_MODEL)
+    good, (baseline,) = how_good(shown, [shown.shown(judged[THIS_MODEL]), shown.shown(best)])
+    learnt = "" if judged[THIS_MODEL] < best else " Nothing was learnt that helps."
     return [
         f"Judged by what members had not seen: {good}; with {name} for every instance, which learns nothing, "
         f"{baseline}.{learnt}",
@@ -270,16 +226,15 @@ def predict(
     tell(("note", note) for note in given.notes)
     if written := column_options(None, None, None, None, numbers, missing_values, day_first):
         given = given.with_columns(**written)
-    kept = kept_columns(given, split(keep or []), opened.labels)
-    check_names(kept, opened.labels)
+    kept = _kept(given, split(keep or []), opened.labels)
     inputs = _inputs(opened, data, given)
     known = {"labels_in": labels_in, "separator": separator, "positive": positive}
-    truth = None if proba or doubt else known_labels(opened, data, given, **known)
+    truth = None if proba or doubt else _truth(opened, data, given, known)
     found = _answered(opened, inputs, proba, doubt)
-    answers = _table(opened, found, bool(doubt), one_column)
+    answers = answer_table(found, opened.labels, partial=bool(doubt), one_column=one_column)
     if expected_loss:
         answers[EXPECTED] = opened.ensemble.expected_loss(inputs)
-    write(kept.join(answers) if keep else answers, output)
+    write_answers(kept.join(answers) if keep else answers, sys.stdout if output == STDIN else output)
     scored = None if truth is None else loss_of(opened.ensemble.loss, truth, np.asarray(found, dtype=np.int8))
     if as_json:
         facts = {"instances": len(found), "probabilities": proba, "loss_here": scored, "file": str(output)}
@@ -320,14 +275,26 @@ def _opened(path: Path, limits: Mapping[str, Any], doubt: Mapping[str, Any]) -> 
     return model
 
 
-def _table(model: Model, found: Any, partial: bool, one_column: bool) -> Any:
-    """Predictions as they are written: a column for each label, open ones empty, or one column for all."""
-    import pandas as pd
+def _kept(data: Dataset, wanted: list[str], labels: Sequence[str]) -> Any:
+    try:
+        return kept_columns(data, wanted, labels)
+    except ComitiaError as error:
+        raise misuse("--keep", str(error).removeprefix("keep: ")) from None
 
-    if one_column:
-        return pd.DataFrame({ONE_COLUMN: in_one_column(found, model.labels)})
-    answers = pd.DataFrame(found, columns=list(model.labels))
-    return answers.astype("Int8").mask(answers < 0) if partial else answers
+
+def _truth(model: Model, path: Path, data: Dataset, known: dict[str, str | None]) -> LabelArray | None:
+    """The labels that the file has; why they are no use is said."""
+    if known["labels_in"] is None and known["separator"] is not None:
+        raise misuse("--separator", "is for --labels-in, which names no column.")
+    try:
+        truth, why_not = known_labels(model, path, data, **known)
+    except NoSuchColumnError as error:
+        if known["labels_in"] is None:
+            raise
+        raise misuse("--labels-in", str(error)) from None
+    if why_not:
+        tell([("note", f"predictions are not compared with the labels that are there: {why_not}")])
+    return truth
 
 
 def _answered(model: Model, inputs: Any, proba: bool, doubt: dict[str, Any]) -> Any:

@@ -1,12 +1,11 @@
-"""The file that ``comitia predict`` writes: predictions, beside what was asked to be kept of the data."""
+"""What a model says of new data: the columns that stand beside its answers, the labels they are scored by, the file."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,9 @@ from comitia._errors import ComitiaError
 from comitia._files import whole_file
 from comitia._labels import LabelArray
 from comitia._names import in_csv, printable
-from comitia.cli._data import tell
-from comitia.cli._errors import misuse
 from comitia.columns._kinds import matching
 from comitia.datasets import Dataset, load_dataset
 from comitia.datasets._dataset import NoSuchColumnError
-from comitia.datasets._text import STDIN
 from comitia.model_file import Model
 
 ONE_COLUMN, EXPECTED = "labels", "expected loss"
@@ -28,17 +24,22 @@ ONE_COLUMN, EXPECTED = "labels", "expected loss"
 
 
 def kept_columns(data: Dataset, wanted: Sequence[str], labels: Sequence[str]) -> Any:
-    """Return the columns of the data that are to stand beside predictions; ``all`` is all but those of the labels."""
+    """Return the columns of the data that are to stand beside answers; ``all`` is all but those of the labels.
+
+    Raises
+    ------
+    ComitiaError
+        Where there is no such column, or one is called as those of the answers are.
+    """
     import pandas as pd
 
     names = list(data.feature_names)
-    try:
-        if list(wanted) == ["all"] and "all" not in names:
-            chosen = [name for name in names if name not in labels]
-        else:
-            chosen = matching(names, list(wanted), "--keep")
-    except ComitiaError as error:
-        raise misuse("--keep", str(error).removeprefix("--keep: ")) from None
+    if list(wanted) == ["all"] and "all" not in names:
+        chosen = [name for name in names if name not in labels]
+    else:
+        chosen = matching(names, list(wanted), "keep")
+    if twice := [name for name in chosen if name in (*labels, ONE_COLUMN, EXPECTED)]:
+        raise ComitiaError(f"keep: {printable(twice[0])!r} is what a column of predictions is called.")
     if hasattr(data.X, "columns"):
         frame = data.X[chosen].reset_index(drop=True)
     else:
@@ -53,6 +54,22 @@ def _are_whole(column: Any) -> bool:
         return False
     known = column.to_numpy()[~np.isnan(column.to_numpy())]
     return bool((np.abs(known) < 2**53).all() and (known == np.round(known)).all())
+
+
+def answer_table(found: NDArray[Any], labels: Sequence[str], *, partial: bool = False, one_column: bool = False) -> Any:
+    """Return answers or probabilities, (n, K), as a frame: a column for each label, open ones missing, or one for all.
+
+    Examples
+    --------
+    >>> answer_table(np.array([[1, -1]]), ["rock", "live"], partial=True).isna().to_numpy().tolist()
+    [[False, True]]
+    """
+    import pandas as pd
+
+    if one_column:
+        return pd.DataFrame({ONE_COLUMN: in_one_column(found, labels)})
+    answers = pd.DataFrame(found, columns=list(labels))
+    return answers.astype("Int8").mask(answers < 0) if partial else answers
 
 
 def in_one_column(labeling: NDArray[Any], labels: Sequence[str]) -> list[str]:
@@ -73,56 +90,45 @@ def in_one_column(labeling: NDArray[Any], labels: Sequence[str]) -> list[str]:
 
 def known_labels(
     model: Model,
-    data: Path,
-    given: Dataset,
+    path: Path,
+    data: Dataset,
     *,
     labels_in: str | None = None,
     separator: str | None = None,
     positive: str | None = None,
-) -> LabelArray | None:
-    """Return the labels that the data have, in the order of the model's; None where they have not all of them.
+) -> tuple[LabelArray | None, str]:
+    """Return the labels that a file has, in the order of the model's, or None where it has not all, and why it has not.
 
     The labels have a column each, in which ``positive`` says that they hold, or stand together in the column
-    ``labels_in``.  ``given`` are the data as they are, with all columns.
+    ``labels_in``.  ``data`` are the columns of the file as they are.  Nothing is said where there are no labels at all.
     """
     if model.ensemble._form.classes is not None:
-        return None
+        return None, ""
     if labels_in is None:
-        if separator is not None:
-            raise misuse("--separator", "is for --labels-in, which names no column.")
         try:
-            return load_dataset(data, list(model.labels), positive=positive).Y
-        except NoSuchColumnError:
-            if positive is not None:
-                raise
+            return load_dataset(path, list(model.labels), positive=positive).Y, ""
         except ComitiaError as error:
             if positive is not None:
                 raise
-            if kept_columns(given, model.labels, ()).notna().to_numpy().any():
-                tell([("note", f"predictions are not compared with the labels that are there: {error}")])
-        return None
-    try:
-        known = load_dataset(data, labels_in=labels_in, separator=separator, positive=positive)
-    except NoSuchColumnError as error:
-        raise misuse("--labels-in", str(error)) from None
+            if isinstance(error, NoSuchColumnError) or not _hold_something(data, model.labels):
+                return None, ""
+            return None, str(error)
+    known = load_dataset(path, labels_in=labels_in, separator=separator, positive=positive)
     place = {name: known.Y[:, k] for k, name in enumerate(known.label_names)}
-    return np.stack([place.get(name, np.zeros(len(known.Y), np.int8)) for name in model.labels], axis=1)
+    return np.stack([place.get(name, np.zeros(len(known.Y), np.int8)) for name in model.labels], axis=1), ""
 
 
-def write(frame: Any, output: Path) -> None:
-    """Write a frame to a file, whole or not at all, or to standard output."""
-    if output == STDIN:
-        frame.rename(columns=in_csv).to_csv(sys.stdout, index=False)
+def _hold_something(data: Dataset, labels: Sequence[str]) -> bool:
+    return bool(kept_columns(data, labels, ()).notna().to_numpy().any())
+
+
+def write_answers(frame: Any, output: Path | TextIO) -> None:
+    """Write a frame to a CSV or Parquet file, whole or not at all, or as CSV to an open one."""
+    if not isinstance(output, Path):
+        frame.rename(columns=in_csv).to_csv(output, index=False)
         return
     with whole_file(output) as file:
         if output.suffix.lower() == ".parquet":
             frame.to_parquet(file, index=False)
         else:
             frame.rename(columns=in_csv).to_csv(file, index=False)
-
-
-def check_names(kept: Any, labels: Sequence[str]) -> None:
-    """Refuse kept columns that are called as predictions are."""
-    twice = [name for name in kept.columns if name in (*labels, ONE_COLUMN, EXPECTED)]
-    if twice:
-        raise misuse("--keep", f"{printable(twice[0])!r} is what a column of predictions is called.")
