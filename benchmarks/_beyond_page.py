@@ -55,8 +55,8 @@ def _head(groups: Groups) -> Iterator[str]:
     if missing:
         yield fill(f"Not complete, and left out below: {', '.join(missing)}.", 118)
         yield ""
-    yield "Made by `python -m benchmarks.beyond docs/results/beyond/rows.jsonl` and the same with `--write` and this page."
-    yield "bibtex was fitted on a GPU (`--device cuda`)."
+    yield "Made by `python -m benchmarks.beyond docs/results/beyond/rows.jsonl` and the same with `--write`; bibtex was"
+    yield "fitted on a GPU (`--device cuda`)."
     yield ""
 
 
@@ -115,8 +115,8 @@ def _choices(groups: Groups) -> Iterator[str]:
 def _times(groups: Groups) -> Iterator[str]:
     yield "## What it costs"
     yield ""
-    yield "Processor seconds of a fit on nine tenths, without and with the choice among all ways, for all losses; medians of"
-    yield "three, on two busy cores. The goal was three times."
+    yield "Processor seconds of a fit on nine tenths, without and with the choice among all ways, for all losses;"
+    yield "medians of three, on two busy cores. The goal was three times."
     yield ""
     yield "| | without | with | times | within three |"
     yield "|---|--:|--:|--:|---|"
