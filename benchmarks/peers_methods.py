@@ -68,7 +68,7 @@ def ours() -> tuple[Ours, ...]:
         Ours("EMOBT", partial(EMOBTClassifier, **BY_CHOICE), ways),
         Ours("EMODT", partial(EMODTClassifier, **BY_CHOICE), ways),
         Ours("ECC, joint", partial(ECCClassifier, chain_method="joint", **BY_CHOICE), ways),
-        Ours("ECC", partial(ECCClassifier, chain_method="predict", **BY_CHOICE), ways),
+        Ours("ECC", partial(ECCClassifier, **BY_CHOICE), ways),
         Ours("EBR", partial(EBRClassifier, **BY_CHOICE), ways),
     )
 
