@@ -16,7 +16,8 @@ from sklearn.naive_bayes import GaussianNB
 
 import comitia
 from comitia import ComitiaError, ECCClassifier, Results, compare
-from comitia.report._vocabulary import aggregation_and_pool, title
+from comitia._titles import aggregation_and_pool
+from comitia.report._vocabulary import title
 from tests.cli.conftest import comitia as command_line
 from tests.conftest import LABELS
 

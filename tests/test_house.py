@@ -32,9 +32,7 @@ def test_files_have_at_most_400_lines_and_functions_at_most_70_beside_their_docs
 
 
 def test_init_files_are_the_doors_and_every_other_module_has_an_underscore():
-    for path in SOURCES:
-        parts = path.relative_to(SOURCES[0].parent).with_suffix("").parts
-        assert parts[-1] == "__init__" or any(part.startswith("_") for part in parts), path
+    assert not [path for path in SOURCES if not path.name.startswith("_")]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCES[0].parent)))

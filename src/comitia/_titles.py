@@ -73,6 +73,17 @@ def aggregation_and_pool(method: str) -> tuple[str, str]:
     return (aggregation, pool) if pool in POOLS and aggregation else (method, "mean")
 
 
+def method_name(aggregation: str, pool: str) -> str:
+    """Name an aggregation together with its pool, where that is not the usual mean.
+
+    Examples
+    --------
+    >>> method_name("ctp", "mean"), method_name("ctp", "median")
+    ('ctp', 'ctp · median')
+    """
+    return aggregation if pool in ("mean", "") else f"{aggregation}{BETWEEN}{pool}"
+
+
 def all_titles() -> dict[str, str]:
     """Return how everything that has a name here is printed."""
     return {**{name: shown[0] for name, shown in LOSSES.items()}, **ENSEMBLES, **AGGREGATIONS, **OTHER_WAYS}

@@ -13,7 +13,7 @@ from comitia.experiments import Cell, DataSource, EnsembleSetting, Plan, Store, 
 from comitia.experiments._cell import compute_cell, fit_cell
 from comitia.experiments._details import BINS, Details
 from comitia.experiments._memory import Memory
-from comitia.experiments._score import loss_of
+from comitia.measures._registry import loss_of
 
 LOSSES = ("hamming", "subset01", "f1")
 

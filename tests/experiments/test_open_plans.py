@@ -226,7 +226,7 @@ def test_compare_takes_calls_objects_and_paths(joint):
 
 
 def test_a_loss_of_ones_own_is_scored_as_by_hand(joint):
-    from comitia.experiments._score import loss_of
+    from comitia.measures._registry import loss_of
 
     truth, labeling = joint.Y, np.zeros_like(joint.Y)
     expected = own_code.urgent(truth, labeling).mean()

@@ -96,7 +96,7 @@ def as_options(sentence: str) -> str:
 
 
 def _as_option(found: re.Match[str]) -> str:
-    from comitia._compare.data import options_of
+    from comitia._compare._data import options_of
 
     return shlex.join(options_of({found[1]: ast.literal_eval(found[2])}))
 

@@ -14,10 +14,9 @@ from rich.markup import escape
 
 import comitia
 from comitia import ComitiaError
-from comitia._compare import EXPECTED, THIS_MODEL, answer_table, kept_columns, known_labels, trained, write_answers
 from comitia._labels import LabelArray
 from comitia._names import printable
-from comitia._titles import aggregation_and_pool
+from comitia._titles import CHOSEN_BY_OOB, aggregation_and_pool
 from comitia.cli._data import data_source, introduce, loaded, tell
 from comitia.cli._errors import misuse
 from comitia.cli._limits import asked_limits, limits_on, option_names
@@ -68,10 +67,12 @@ from comitia.datasets import Dataset, load_features
 from comitia.datasets._dataset import NoSuchColumnError
 from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN
-from comitia.experiments._plan import CHOSEN_BY_OOB, TARGET_NAMES, WAYS
-from comitia.experiments._score import loss_of
+from comitia.experiments._plan import TARGET_NAMES, WAYS
 from comitia.experiments._settings import KINDS
+from comitia.measures._registry import loss_of
 from comitia.model_file import Model, save
+from comitia.model_file._answers import EXPECTED, answer_table, kept_columns, known_labels, write_answers
+from comitia.model_file._training import THIS_MODEL, trained
 from comitia.report._plain import how_good
 from comitia.report._vocabulary import measure
 from comitia.report._words import counted

@@ -26,9 +26,10 @@ from comitia.experiments._choose import choose
 from comitia.experiments._details import Details
 from comitia.experiments._plan import Cell, Plan
 from comitia.experiments._provenance import now, versions
-from comitia.experiments._score import Way, loss_of, losses_of
+from comitia.experiments._score import Way, losses_of
 from comitia.experiments._settings import OF_ONE_MEMBER, OWN, EnsembleSetting
 from comitia.learners._device import gains
+from comitia.measures._registry import loss_of
 
 DIGITS = "seven-segment"
 """The example whose predictions can be drawn."""

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from comitia._baselines import constant_answers
 from comitia._labels import LabelArray
 from comitia.aggregation import AGGREGATIONS, Beliefs
-from comitia.experiments._score import Way, loss_of
+from comitia.experiments._score import Way
 from comitia.losses import Loss, get_loss
 from comitia.measures import Measure, confusion
+from comitia.measures._registry import loss_of
 from comitia.relevance import get_pool, get_reading
 
 BINS = 50

@@ -13,8 +13,7 @@ from typing import Any
 
 from comitia._errors import ComitiaError
 from comitia._names import unknown
-from comitia._titles import BETWEEN
-from comitia._titles import CHOSEN_BY_OOB as CHOSEN_BY_OOB
+from comitia._titles import BETWEEN, CHOSEN_BY_OOB
 from comitia._version import __version__
 from comitia.aggregation import AGGREGATIONS, get_aggregation
 from comitia.aggregation._kinds import CALIBRATED, aggregation_name

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from comitia._labels import LabelArray
-from comitia._titles import aggregation_and_pool
+from comitia._titles import CHOSEN_BY_OOB, aggregation_and_pool
 from comitia.aggregation import Beliefs, Decision, get_aggregation
-from comitia.experiments._plan import CHOSEN_BY_OOB
 from comitia.losses import Hamming, Loss
 from comitia.measures import Measure, get_target
 from comitia.relevance import get_pool, get_reading
@@ -98,14 +97,6 @@ def losses_of(
             watch(beliefs, rows, labelings)
         done = rows.stop
     return {way: _mean(targets[way.loss], truth, np.concatenate(parts)) for way, parts in values.items()}
-
-
-def loss_of(loss: str | Loss | Measure, truth: ArrayLike, labeling: ArrayLike) -> float:
-    """Return the mean loss of answers; for a measure of a whole set, one minus its value."""
-    target = get_target(loss)
-    if isinstance(target, Measure):
-        return 1 - target.value(truth, labeling)
-    return float(target.value(truth, labeling).mean())
 
 
 def _mean(target: Loss | Measure, truth: Any, found: Any) -> float:

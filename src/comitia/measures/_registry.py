@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
+from numpy.typing import ArrayLike
+
 from comitia import _titles
 from comitia._errors import ComitiaError
 from comitia._names import as_known, unknown
@@ -79,3 +81,11 @@ def get_target(loss: TargetLike) -> Loss | Measure:
             raise ComitiaError(unknown("loss", loss, known))
         return known[name]()
     return get_loss(loss)
+
+
+def loss_of(loss: str | Loss | Measure, truth: ArrayLike, labeling: ArrayLike) -> float:
+    """Return the mean loss of answers; for a measure of a whole set, one minus its value."""
+    target = get_target(loss)
+    if isinstance(target, Measure):
+        return 1 - target.value(truth, labeling)
+    return float(target.value(truth, labeling).mean())

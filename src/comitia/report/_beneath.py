@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comitia._titles import method_name
 from comitia.report._presentation import STYLES
-from comitia.report._vocabulary import method_name, title
+from comitia.report._vocabulary import title
 from comitia.report._words import counted, duration
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from comitia import _titles, statistics
 from comitia._errors import ComitiaError
 from comitia._rows import ROW_COLUMNS, ROW_KEY
-from comitia.report._vocabulary import Measure, in_order, measure, method_name
+from comitia._titles import method_name
+from comitia.report._vocabulary import Measure, in_order, measure
 from comitia.report._words import DECIMALS
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from comitia.report._vocabulary import aggregation_and_pool
+from comitia._titles import aggregation_and_pool
 
 
 @dataclass(frozen=True)

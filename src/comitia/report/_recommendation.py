@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from comitia import _titles
+from comitia._titles import aggregation_and_pool, method_name
 from comitia.report._answers import Answer
 from comitia.report._blocks import Block
 from comitia.report._plain import learnt, plainly
 from comitia.report._rivals import Rival, Scored, is_vote, tested_against
-from comitia.report._vocabulary import Measure, aggregation_and_pool, explained, measure, method_name, title
+from comitia.report._vocabulary import Measure, explained, measure, title
 from comitia.report._words import number
 
 OWN = "own"

@@ -68,7 +68,7 @@ class Results:
     baselines : sequence of mapping
         Rows of answers that learn nothing, on the same folds; their ensemble is ``"baseline"``.
     details : sequence of mapping
-        For each dataset and ensemble what was counted besides losses; see `comitia._compare.details`.
+        For each dataset and ensemble what was counted besides losses.
 
     Examples
     --------

@@ -13,7 +13,6 @@ from comitia import _titles
 from comitia._baselines import BASELINES
 from comitia._names import as_known
 from comitia._titles import BETWEEN
-from comitia._titles import aggregation_and_pool as aggregation_and_pool
 
 Value = TypeVar("Value", float, NDArray[np.float64])
 
@@ -119,17 +118,6 @@ def named(name: str, known: Iterable[str]) -> str:
     """
     found = list(known)
     return as_known(name, found, {one: measure(one).title if one in _titles.LOSSES else title(one) for one in found})
-
-
-def method_name(aggregation: str, pool: str) -> str:
-    """Name an aggregation together with its pool, where that is not the usual mean.
-
-    Examples
-    --------
-    >>> method_name("ctp", "mean"), method_name("ctp", "median")
-    ('ctp', 'ctp · median')
-    """
-    return aggregation if pool in ("mean", "") else f"{aggregation}{BETWEEN}{pool}"
 
 
 def in_order(names: Iterable[str]) -> list[str]:

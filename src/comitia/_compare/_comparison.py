@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from comitia._compare.data import Compared, Labelled, compared_data, introduction
-from comitia._compare.gather import results_of
+from comitia._compare._data import Compared, Labelled, compared_data, introduction
+from comitia._compare._gather import results_of
 from comitia._errors import ComitiaError
 from comitia.datasets import Dataset
 from comitia.experiments import EnsembleSetting, LossSetting, Plan, Progress, run_plan

@@ -11,14 +11,13 @@ import numpy as np
 
 from comitia._baselines import BASELINES, constant_answers
 from comitia._errors import ComitiaError
+from comitia._titles import CHOSEN_BY_OOB, method_name
 from comitia.datasets import Dataset
 from comitia.ensembles import ENSEMBLES
 from comitia.ensembles._out_of_bag import Judging
-from comitia.experiments._plan import CHOSEN_BY_OOB
-from comitia.experiments._score import loss_of
 from comitia.measures import MEASURES
-from comitia.model_file import Model
-from comitia.report._vocabulary import method_name
+from comitia.measures._registry import loss_of
+from comitia.model_file._model import Model
 
 THIS_MODEL = "this model"
 

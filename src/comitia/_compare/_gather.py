@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from comitia._compare.data import source_arguments, source_expression
-from comitia._compare.details import baseline_rows, summed
+from comitia._compare._data import source_arguments, source_expression
+from comitia._compare._details import baseline_rows, summed
 from comitia._errors import ComitiaError
 from comitia.experiments import Cell, EnsembleSetting, Plan, Store, write_plan
 from comitia.experiments._agreement import computed_by

@@ -17,7 +17,7 @@ from comitia._names import in_csv, printable
 from comitia.columns._kinds import matching
 from comitia.datasets import Dataset, load_dataset
 from comitia.datasets._dataset import NoSuchColumnError
-from comitia.model_file import Model
+from comitia.model_file._model import Model
 
 ONE_COLUMN, EXPECTED = "labels", "expected loss"
 """How the columns are called that hold all labels of a row, and what the model expects to lose by them."""
