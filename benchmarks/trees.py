@@ -15,7 +15,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 from benchmarks.case import DATA, Case, median_time
 from benchmarks.mediamill import mediamill_size
 from comitia import EMODTClassifier, FLoss, Marginals
-from comitia.learners._tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
+from comitia.learners._tree import MultiObjectiveTree, grow_trees
+from comitia.learners._tree_apply import apply_trees, mean_marginals
 
 M = 50
 N_JOBS = 2

@@ -28,7 +28,7 @@ from comitia.experiments import (
     run_plan,
     write_plan,
 )
-from comitia.experiments._run import fit_cell
+from comitia.experiments._cell import fit_cell
 from tests.experiments.conftest import small_plan
 
 

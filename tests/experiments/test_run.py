@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from comitia import LOSSES
 from comitia.experiments import Cell, DataSource, EnsembleSetting, LossSetting, StoreError, run_plan
-from comitia.experiments._cell import _is_drawn, plain_error
-from comitia.experiments._run import _cores, fit_cell
+from comitia.experiments._cell import _is_drawn, fit_cell, plain_error
+from comitia.experiments._run import _cores
 from tests.conftest import LABELS, write_csv
 from tests.experiments.conftest import small_plan
 

@@ -12,7 +12,8 @@ from comitia.datasets import make_joint
 from comitia.ensembles._logistic import FAST_C, FastLogistic
 from comitia.learners import fit_chains, fit_logistic, grow_trees, predict_chains, predict_logistic
 from comitia.learners._logistic import SOLVABLE
-from comitia.learners._tree import LeafCounts, apply_trees, mean_marginals
+from comitia.learners._tree_apply import apply_trees, mean_marginals
+from comitia.learners._tree_leaves import LeafCounts
 
 DATA = make_joint(120, 4, 3, dependence=0.7, random_state=1).dataset
 

@@ -9,7 +9,8 @@ from sklearn.tree import export_graphviz as peer_graphviz
 from sklearn.tree import export_text as peer_text
 from tests.learners.tree_twins import make_data
 
-from comitia.learners._tree import export_graphviz, export_text, grow_trees
+from comitia.learners._tree import grow_trees
+from comitia.learners._tree_export import export_graphviz, export_text
 
 
 def rules(text: str) -> list[str]:

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from tests.learners.tree_twins import leaves_of, make_data, proportions
 
-from comitia.learners._tree import MultiObjectiveTree, apply_trees, grow_trees, mean_marginals
+from comitia.learners._tree import MultiObjectiveTree, grow_trees
+from comitia.learners._tree_apply import apply_trees, mean_marginals
 from comitia.learners._tree_pruning import cut_back
 
 

@@ -12,7 +12,8 @@ from sklearn.utils import _safe_indexing
 from comitia._labels import FloatArray
 from comitia.ensembles._chosen import AUTO, Trial, better
 from comitia.ensembles._samples import TrainingSet, member_integers
-from comitia.learners._tree import apply_trees, grow_trees
+from comitia.learners._tree import grow_trees
+from comitia.learners._tree_apply import apply_trees
 from comitia.learners._tree_pruning import cut_back
 
 _SPLITS = (2, 4, 8, 16, 32)

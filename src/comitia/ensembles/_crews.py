@@ -24,7 +24,8 @@ from comitia.learners._chain_joint import chain_joint
 from comitia.learners._chains import ChainFit, ChainPredictor
 from comitia.learners._few_rows import FEW, are_few, chains_for_few, logistic_for_few
 from comitia.learners._logistic_predict import LogisticPredictor
-from comitia.learners._tree import MultiObjectiveTree, apply_trees
+from comitia.learners._tree import MultiObjectiveTree
+from comitia.learners._tree_apply import apply_trees
 from comitia.losses._base import OFTEN
 from comitia.relevance import LabelSets, Marginals, Observed, Relevance
 from comitia.relevance._base import Held, Memory

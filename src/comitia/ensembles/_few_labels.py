@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from comitia._labels import FloatArray, IntArray, LabelRows
 from comitia.ensembles._crews import TreeCrew
 from comitia.ensembles._leaf_beliefs import LeafMarginals
-from comitia.learners._tree import apply_trees
+from comitia.learners._tree_apply import apply_trees
 from comitia.learners._tree_leaves import add_proportions
 from comitia.relevance import LabelSets, Observed, Relevance
 from comitia.relevance._base import Held, Memory, SharedMembers

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from comitia._labels import FloatArray, IntArray
-from comitia.learners._tree import mean_marginals
+from comitia.learners._tree_apply import mean_marginals
 from comitia.relevance import Marginals, Observed, Relevance
 from comitia.relevance._base import Held, SharedMembers
 

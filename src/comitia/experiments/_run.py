@@ -19,7 +19,7 @@ from comitia._interrupts import one_interrupt
 from comitia._names import unknown
 from comitia.datasets import Dataset
 from comitia.experiments._agreement import Agreement, about
-from comitia.experiments._cell import Computed, compute_cell, fit_cell, plain_error
+from comitia.experiments._cell import Computed, compute_cell, plain_error
 from comitia.experiments._engines import CrashError, Engine, cluster_engine, local_engine
 from comitia.experiments._estimate import Estimate
 from comitia.experiments._handing import Handing, compute_sent, named
@@ -395,6 +395,3 @@ def _cores(n_jobs: int | None, cluster: Any) -> int | None:
     if n_jobs < 1:
         raise ComitiaError(f"n_jobs must be a number of cores from 1, or None for all; got {n_jobs}.")
     return n_jobs if available is None else min(n_jobs, available)
-
-
-__all__ = ["Progress", "Summary", "fit_cell", "run_plan"]

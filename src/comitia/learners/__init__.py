@@ -4,7 +4,8 @@ from comitia.learners._boosting import BoostedTrees, boost_trees, predict_booste
 from comitia.learners._chains import ChainFit, fit_chains, predict_chains
 from comitia.learners._logistic import LogisticFit, fit_logistic
 from comitia.learners._logistic_predict import predict_logistic
-from comitia.learners._tree import MultiObjectiveTree, export_graphviz, export_text, grow_trees
+from comitia.learners._tree import MultiObjectiveTree, grow_trees
+from comitia.learners._tree_export import export_graphviz, export_text
 
 __all__ = [
     "BoostedTrees",

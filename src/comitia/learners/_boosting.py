@@ -24,8 +24,6 @@ from comitia.learners._few_rows import FEW
 from comitia.learners._tree_codes import encode
 from comitia.learners._tree_input import check_features, check_seeds, check_sparse_labels, weight_columns
 
-__all__ = ["BoostedTrees", "boost_trees", "common_rounds", "predict_boosted"]
-
 _PER_NODE = {"threshold": np.float64, "right": np.int32, "missing_left": np.bool_, "gain": np.float64}
 
 _ROWS_AT_ONCE = 256

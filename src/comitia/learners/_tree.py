@@ -18,7 +18,6 @@ from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
 from comitia.learners._tree_apply import apply_trees, mean_marginals
 from comitia.learners._tree_codes import FeatureCodes, encode, thresholds
-from comitia.learners._tree_export import export_graphviz, export_text
 from comitia.learners._tree_growth import Limits, SparseLabels, grow
 from comitia.learners._tree_input import (
     check_features,
@@ -29,16 +28,6 @@ from comitia.learners._tree_input import (
     weight_columns,
 )
 from comitia.learners._tree_leaves import LeafCounts, count_in_leaves
-
-__all__ = [
-    "LeafCounts",
-    "MultiObjectiveTree",
-    "apply_trees",
-    "export_graphviz",
-    "export_text",
-    "grow_trees",
-    "mean_marginals",
-]
 
 _PER_NODE = {
     "threshold": np.float64,

@@ -71,6 +71,9 @@ class Measure:
         return " in percent" if self.percent else ""
 
 
+_AT_MOST = 18
+"""Characters of a name that a figure has room for."""
+
 # Ways of deciding that are no aggregations: chosen out of bag, and what a classifier predicts by itself.
 _OTHER_WAYS = {**_titles.OTHER_WAYS, "own": "own predictions", **BASELINES}
 _titles.EXPLAINED["own"] = "what the classifier predicts by itself"
@@ -137,7 +140,7 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(dict.fromkeys(names), key=place)
 
 
-def shortened(name: str, length: int = 18) -> str:
+def shortened(name: str) -> str:
     """Cut a long name where a figure has no room for it.
 
     Examples
@@ -145,4 +148,4 @@ def shortened(name: str, length: int = 18) -> str:
     >>> shortened("emotions"), shortened("a name that goes on and on")
     ('emotions', 'a name that goes…')
     """
-    return name if len(name) <= length else name[: length - 1].rstrip() + "…"
+    return name if len(name) <= _AT_MOST else name[: _AT_MOST - 1].rstrip() + "…"
