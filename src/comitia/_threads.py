@@ -125,5 +125,15 @@ def over_slices(work: Callable[[slice], None], n: int, *, at_least: int = 256, a
     # Four slices a thread: instances differ in cost, and the last slice should not be waited for.
     size = max(at_least, -(-n // (4 * threads)))
     size = size if at_most is None else min(size, at_most)
-    slices = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    over_parts(work, slices, threads)
+    over_parts(work, slices(n, size), threads)
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """Cut ``range(n)`` into slices of this size, the last as long as it is.
+
+    Examples
+    --------
+    >>> slices(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

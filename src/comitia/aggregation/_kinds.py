@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -275,8 +275,10 @@ def _said(how: Aggregation, usual: Aggregation) -> Iterator[str]:
         yield CALIBRATED
 
 
-def advised(loss: Loss) -> str:
+def advised(loss: Loss, judged: Collection[str] = ()) -> str:
     """Return the name of the aggregation that the paper advises for this loss.
+
+    The mode of joint distributions takes the place of the mode of votes where it is among what was ``judged``.
 
     Examples
     --------
@@ -285,4 +287,6 @@ def advised(loss: Loss) -> str:
     >>> advised(get_loss("subset01")), advised(get_loss("f1"))
     ('ptc-mode', 'ctp')
     """
-    return "ptc-mode" if isinstance(loss, SubsetZeroOne) else "ctp"
+    if not isinstance(loss, SubsetZeroOne):
+        return "ctp"
+    return "ctp-joint" if "ctp-joint" in judged else "ptc-mode"

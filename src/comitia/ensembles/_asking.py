@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 
 from comitia._jobs import limited_to, local_threads
 from comitia._labels import FloatArray, IntArray, LabelRows
-from comitia._threads import over_parts
+from comitia._threads import over_parts, slices
 from comitia.aggregation import Beliefs, Decision
 from comitia.ensembles._crews import Asked, TreeCrew
 from comitia.ensembles._features import number_of_rows
@@ -118,9 +118,8 @@ class Asking:
         n = number_of_rows(features) if rows is None else len(rows)
         if isinstance(self.members_, TreeCrew):
             self.members_.get_ready(decisions, self.observed_ if observed is None else observed, n)
-        size = self._chunk(n)
         asked = self._asked(features, rows, weights, observed, once)
-        parts = (Part(beliefs, slice(at * size, (at + 1) * size)) for at, beliefs in enumerate(asked))
+        parts = (Part(beliefs, part) for part, beliefs in zip(self._chunks(n), asked, strict=True))
         threads = self._threads_over_parts()
 
         def done(part: Part) -> Found:
@@ -154,10 +153,10 @@ class Asking:
         never_empty = any(decision.reading.never_empty(known) for decision in decisions)
         size = max(1, BELIEFS_AT_ONCE // len(self.members_))
         found: list[Found] = []
-        for start in range(0, max(n, 1), size):
-            some = _taken(features, rows, slice(start, start + size), n)
+        for part in slices(max(n, 1), size):
+            some = _taken(features, rows, part, n)
             foliage = Foliage.of(self.members_, some, joint)
-            ask = partial(self._few_labels, foliage, some, start, known, weights, truth, once, never_empty)
+            ask = partial(self._few_labels, foliage, some, part.start, known, weights, truth, once, never_empty)
             found += over_parts(partial(_asked_and_done, work, ask), foliage.cuts(), self._threads_over_parts())
         return found
 
@@ -196,13 +195,15 @@ class Asking:
         """
         n = number_of_rows(features) if rows is None else len(rows)
         known = self.observed_ if observed is None else observed
-        size = self._chunk(n)
-        for start in range(0, max(n, 1), size):
-            part = _taken(features, rows, slice(start, start + size), n)
-            mass = self._weights() if weights is None else weights[:, start : start + size]
+        for part in self._chunks(n):
+            some = _taken(features, rows, part, n)
+            mass = self._weights() if weights is None else weights[:, part]
             about = None if mass is None or np.ndim(mass) < 2 else np.asarray(mass) > 0
-            ask = partial(self._believed, part, known.take(slice(start, start + size)), about=about)
-            yield Beliefs(ask, mass, once)
+            yield Beliefs(partial(self._believed, some, known.take(part), about=about), mass, once)
+
+    def _chunks(self, n: int) -> list[slice]:
+        """Which of n instances are asked about together; members are asked about none, too, once."""
+        return slices(max(n, 1), self._chunk(n))
 
     def _chunk(self, n: int) -> int:
         """How many of n instances are asked about together: what fits in memory, and leaves as much to each thread."""

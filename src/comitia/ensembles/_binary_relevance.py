@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from comitia._labels import dense
-from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._crews import Crew, LogisticCrew, MemberList
 from comitia.ensembles._foreign import BinaryRelevance, fit_each
 from comitia.ensembles._logistic import scaled
 from comitia.ensembles._parameters import documented
 from comitia.ensembles._samples import TrainingSet, member_integers
+from comitia.ensembles._size import Size
 from comitia.learners._logistic import fit_logistic
 
 

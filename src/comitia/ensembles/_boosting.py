@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._labels import FloatArray, dense
-from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import BoostedCrew, Crew
 from comitia.ensembles._parameters import (
@@ -22,6 +21,7 @@ from comitia.ensembles._parameters import (
     documented,
 )
 from comitia.ensembles._samples import TrainingSet, member_integers
+from comitia.ensembles._size import Size
 from comitia.learners._boosting import boost_trees
 from comitia.losses import Constraints
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from comitia._errors import ComitiaError
 from comitia._labels import dense
-from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BaseLearnerEnsemble
 from comitia.ensembles._chosen import AUTO
 from comitia.ensembles._chosen_chains import MEMBERS as TRIED
@@ -27,6 +26,7 @@ from comitia.ensembles._parameters import (
     documented,
 )
 from comitia.ensembles._samples import TrainingSet, member_integers, member_seed
+from comitia.ensembles._size import Size
 from comitia.learners._chains import fit_chains
 from comitia.losses import Constraints
 
@@ -156,8 +156,9 @@ class ECCClassifier(BaseLearnerEnsemble):
     def _work(size: Size) -> float:
         return size.members * size.n * size.labels * (size.labels + size.values)
 
-    def _read_over_seen(self) -> tuple[str, ...]:
-        return ("ctp", "ctp-joint") if self.supports_joint else ("ctp",)
+    @property
+    def _believes_in_seen(self) -> bool:
+        return self.supports_joint
 
     def _values_per_belief(self) -> int:
         labels, labelsets = len(self.label_names_), len(self.observed_.table)

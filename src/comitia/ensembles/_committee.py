@@ -22,7 +22,7 @@ from comitia._labels import FloatArray, IntArray, LabelArray, dense
 from comitia.aggregation import Beliefs
 from comitia.columns import TableEncoder
 from comitia.ensembles._bagging import MultilabelBaggingClassifier
-from comitia.ensembles._base import MultilabelEnsemble, Size
+from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._binary_relevance import EBRClassifier
 from comitia.ensembles._boosting import EMOBTClassifier
 from comitia.ensembles._bootstrap import BootstrapEnsemble
@@ -41,6 +41,7 @@ from comitia.ensembles._parameters import (
     TargetLike,
     documented,
 )
+from comitia.ensembles._size import Size
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.ensembles._trees import EMODTClassifier
 from comitia.ensembles._weights import forward_selection, labelset_likelihood, likelihood_selection
@@ -154,6 +155,10 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         return bool(given) and all(isinstance(one, MultilabelEnsemble) and one.supports_joint for one in given)
 
     @property
+    def _some_joint(self) -> bool:
+        return any(ensemble._some_joint for ensemble in self.members_.ensembles)
+
+    @property
     def named_members_(self) -> dict[str, Any]:
         """The fitted ensembles by name."""
         check_is_fitted(self, "members_")
@@ -262,8 +267,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         if len(self.observed_.table) == 1:
             return found
         known = self.observed_.leaving_out(Y[rows], weight[rows])
-        for start in range(0, len(rows), step := self._chunk(len(rows))):
-            part = slice(start, start + step)
+        for part in self._chunks(len(rows)):
             for at, belief in enumerate(self._not_seen(X, rows[part], known.take(part), joint=True)):
                 read = Seen()(belief)
                 assert isinstance(read, LabelSets)
@@ -314,8 +318,9 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         forest = sum(kind._work(replace(size, members=50)) for kind in kinds)
         return forest + EMOBTClassifier._work(replace(size, members=10))
 
-    def _read_over_seen(self) -> tuple[str, ...]:
-        return ("ctp", "ctp-joint")
+    @property
+    def _believes_in_seen(self) -> bool:
+        return True
 
     def _asked(
         self,
@@ -332,8 +337,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
                 yield replace(beliefs, joint_weights=joint)
             return
         known = self.observed_ if observed is None else observed
-        for start in range(0, len(rows), step := self._chunk(len(rows))):
-            part = slice(start, start + step)
+        for part in self._chunks(len(rows)):
             ask = partial(self._not_seen, features, rows[part], known.take(part))
             yield Beliefs(ask, self._weights(), joint_weights=joint)
 

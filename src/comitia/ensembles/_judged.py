@@ -102,7 +102,8 @@ class JudgedEnsemble(MultilabelEnsemble):
             name, how = self._asked_for()
             ways.setdefault(name, (how, reading))
         elif self.reading == "auto":
-            for power, name in product(_POWERS, self._read_over_seen()):
+            over_seen = ("ctp", "ctp-joint") if self._believes_in_seen else ("ctp",)
+            for power, name in product(_POWERS, over_seen):
                 way = f"{name}{BETWEEN}seen {power:g}"
                 ways[way] = (get_aggregation(way, get_loss("hamming")), reading)
         return ways
@@ -113,9 +114,10 @@ class JudgedEnsemble(MultilabelEnsemble):
         how = replace(how, calibrated=False) if how.calibrated else how
         return aggregation_name(how), how
 
-    def _read_over_seen(self) -> tuple[str, ...]:
-        """Return the aggregations that are worth to be read over the labelsets that were seen."""
-        return ("ctp",)
+    @property
+    def _believes_in_seen(self) -> bool:
+        """Whether members' joint distributions are over the labelsets that were seen."""
+        return False
 
     @property
     def oob_table_(self) -> dict[str, dict[str, float]]:

@@ -16,13 +16,14 @@ from scipy.sparse import csr_array
 from comitia._arrays import check_form
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelRows, Labels, dense, listed
+from comitia._threads import slices
 from comitia._titles import BETWEEN
 from comitia.aggregation import Beliefs, Decision, Pooled, Votes, advised
 from comitia.aggregation._kinds import CALIBRATED as _CALIBRATED
 from comitia.ensembles._asking import Part, joined
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
-from comitia.losses import LOSSES, Hamming, JaccardLoss, Loss, SubsetZeroOne, get_loss
+from comitia.losses import LOSSES, Hamming, JaccardLoss, Loss, get_loss
 from comitia.measures import Measure, get_target
 from comitia.relevance import Calibration, Marginals, Observed, Pool, Reading, get_pool, get_reading, mean
 from comitia.relevance._calibration import Kind, check_kind
@@ -115,8 +116,8 @@ class OutOfBag:
             for loss, target in losses.items()
         }
         if chosen_out_of_bag(ensemble.aggregation) and not any(isinstance(target, JaccardLoss) for target in asked):
-            chains = "ctp-joint" in ensemble._read_over_seen()
-            decisions = {loss: _without_searches(row, reading, chains) for loss, row in decisions.items()}
+            over_seen = ensemble._believes_in_seen
+            decisions = {loss: _without_searches(row, reading, over_seen) for loss, row in decisions.items()}
         values: dict[str, dict[str, FloatArray]] = {
             loss: {name: np.full(len(Y), np.nan) for name in row} for loss, row in decisions.items()
         }
@@ -229,9 +230,9 @@ class OutOfBag:
         for loss, name in twins:
             self.values[loss][name + CALIBRATED] = np.full(len(self.Y), np.nan)
         size = max(1, _CELLS_AT_ONCE // max(_SETS_OF_A_ROW, p.shape[1]))
-        for start in range(0, len(judged), size):
-            rows = judged[start : start + size]
-            belief = Marginals.unchecked(p=p[rows], observed=known.take(slice(start, start + size)))
+        for part in slices(len(judged), size):
+            rows = judged[part]
+            belief = Marginals.unchecked(p=p[rows], observed=known.take(part))
             beliefs = Beliefs(partial(_itself, belief))
             for (loss, name), decision in twins.items():
                 found = losses[loss]._value(dense(self.Y[rows]), beliefs.decide(decision))
@@ -353,15 +354,15 @@ def _itself(belief: Marginals, joint: bool) -> list[Marginals]:  # noqa: ARG001 
     return [belief]
 
 
-def _without_searches(row: dict[str, Decision], usual: Reading, chains: bool) -> dict[str, Decision]:
+def _without_searches(row: dict[str, Decision], usual: Reading, over_seen: bool) -> dict[str, Decision]:
     """Leave out the search for the best Jaccard index over seen labelsets: it takes longer than all else together.
 
-    ``chains`` says that each member has a joint distribution over them, and would search it for its vote.
+    ``over_seen`` says that each member has a joint distribution over them, and would search it for its vote.
     """
 
     def searches(decision: Decision) -> bool:
         minimised = decision.over.loss if isinstance(decision.over, Votes) else decision.loss
-        over_labelsets = decision.reading == usual and isinstance(decision.over, Votes) and chains
+        over_labelsets = decision.reading == usual and isinstance(decision.over, Votes) and over_seen
         return isinstance(minimised, JaccardLoss) and (decision.reading != usual or over_labelsets)
 
     return {name: decision for name, decision in row.items() if not searches(decision)}
@@ -369,7 +370,7 @@ def _without_searches(row: dict[str, Decision], usual: Reading, chains: bool) ->
 
 def _usual(loss: Loss, names: Collection[str]) -> str:
     """Return how a loss is decided for without a choice."""
-    usual = "ctp-joint" if isinstance(loss, SubsetZeroOne) and "ctp-joint" in names else advised(loss)
+    usual = advised(loss, names)
     return usual if usual in names else usual + CALIBRATED
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._labels import FloatArray, distinct_rows, stacked
-from comitia.ensembles._base import Size
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._chosen import AUTO
 from comitia.ensembles._chosen_trees import choose_tree_size
@@ -24,6 +23,7 @@ from comitia.ensembles._parameters import (
     documented,
 )
 from comitia.ensembles._samples import TrainingSet, member_integers
+from comitia.ensembles._size import Size
 from comitia.learners._tree import grow_trees
 from comitia.losses import Constraints
 

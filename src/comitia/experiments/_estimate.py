@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from comitia.ensembles._base import Size
+from comitia.ensembles._size import Size
 from comitia.experiments._plan import Cell, Plan
 
 

@@ -14,7 +14,7 @@ from comitia._arrays import check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads, one_blas_thread
-from comitia._threads import over_parts
+from comitia._threads import over_parts, slices
 
 Array = NDArray[Any]
 
@@ -117,7 +117,7 @@ def by_member(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | N
         probabilities[m, rows] = predictor.member(m, rows)
 
     with one_blas_thread():
-        over_parts(fill, [(m, rows) for rows in _slices(n, ROWS) for m in range(members)], local_threads(n_jobs))
+        over_parts(fill, [(m, rows) for rows in slices(n, ROWS) for m in range(members)], local_threads(n_jobs))
     return probabilities
 
 
@@ -130,12 +130,8 @@ def averaged(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | No
         np.minimum(predictor.mean(rows), 1.0, out=mean[rows])
 
     with one_blas_thread():
-        over_parts(fill, _slices(n, TILE), local_threads(n_jobs))
+        over_parts(fill, slices(n, TILE), local_threads(n_jobs))
     return mean
-
-
-def _slices(n: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:

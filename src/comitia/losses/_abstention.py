@@ -13,7 +13,7 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels
 from comitia._threads import over_slices, rows_at_once
 from comitia.losses import _spans
-from comitia.losses._base import LARGEST_COST, Loss
+from comitia.losses._base import LARGEST_COST, Loss, expected
 from comitia.losses._fmeasure import FLoss, _as_small_ratio
 from comitia.losses._hamming import Hamming
 from comitia.losses._jaccard import JaccardLoss
@@ -24,9 +24,6 @@ from comitia.relevance import LabelSets, NonEmptyMarginals, Relevance, Shared
 from comitia.relevance._marginals import some_label
 
 Penalty = Literal["linear", "concave"]
-
-# Partial answers compare labelings pairwise; this many label comparisons are held in memory at a time.
-_PAIRS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -121,14 +118,7 @@ class Abstaining:
         if not isinstance(relevance, LabelSets):
             p = np.where(answer < 0, 0.0, relevance.marginals())
             return self.loss._risk_marginals(p, (answer == 1).view(np.int8)) + price
-        weights = relevance.weights
-        row = np.repeat(np.arange(len(answer)), np.diff(weights.indptr))
-        values = np.empty(weights.nnz)
-        step = max(1, _PAIRS_AT_ONCE // relevance.n_labels)
-        for start in range(0, weights.nnz, step):
-            part = slice(start, start + step)
-            values[part] = self.decided_loss(relevance.table[weights.indices[part]], answer[row[part]])
-        return np.asarray(np.bincount(row, weights.data * values, len(answer)) / relevance.total + price)
+        return expected(self.decided_loss, relevance, answer) + price
 
     def minimise(self, relevance: Relevance) -> LabelArray:
         """Return the partial answer of the smallest expected loss, 1, 0, or −1 where undecided, of shape (n, K)."""

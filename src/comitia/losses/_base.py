@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from comitia._arrays import lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, checked, listed, pack, unpack
-from comitia._threads import over_slices, rows_at_once
+from comitia._threads import over_slices, rows_at_once, slices
 from comitia._titles import Terms
 from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
 
@@ -72,8 +73,7 @@ class Loss(ABC):
         if isinstance(y, np.ndarray) and isinstance(h, np.ndarray):
             return self._value(y, h)
         value = np.empty(len(y))
-        for start in range(0, len(y), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
+        for rows in slices(len(y), _ROWS_AT_ONCE):
             some, found = listed(y[rows]), listed(h[rows])
             labels = np.union1d(some.labels, found.labels).astype(np.intp)
             value[rows] = self._value_among(some.among(labels), found.among(labels), labels, y.shape[1])
@@ -166,14 +166,17 @@ class Loss(ABC):
         return self._risk_marginals(belief.p, h)
 
     def _risk_labelsets(self, sets: LabelSets, h: LabelArray) -> FloatArray:
-        weights = sets.weights
-        row = np.repeat(np.arange(sets.n_instances), np.diff(weights.indptr))
-        values = np.empty(weights.nnz)
-        step = max(1, _PAIRS_AT_ONCE // sets.n_labels)
-        for start in range(0, weights.nnz, step):
-            part = slice(start, start + step)
-            values[part] = self._value(sets.table[weights.indices[part]], h[row[part]])
-        return np.bincount(row, weights.data * values, sets.n_instances) / sets.total
+        return expected(self._value, sets, h)
+
+
+def expected(value: Callable[[LabelArray, LabelArray], FloatArray], sets: LabelSets, h: LabelArray) -> FloatArray:
+    """Return the expectation, (n,), of a loss of answers h (n, K) over each instance's labelsets."""
+    weights = sets.weights
+    row = np.repeat(np.arange(sets.n_instances), np.diff(weights.indptr))
+    values = np.empty(weights.nnz)
+    for part in slices(weights.nnz, max(1, _PAIRS_AT_ONCE // sets.n_labels)):
+        values[part] = value(sets.table[weights.indices[part]], h[row[part]])
+    return np.asarray(np.bincount(row, weights.data * values, sets.n_instances) / sets.total)
 
 
 def _as_marginals(relevance: Relevance) -> Marginals:
