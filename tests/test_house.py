@@ -32,7 +32,9 @@ def test_files_have_at_most_400_lines_and_functions_at_most_70_beside_their_docs
 
 
 def test_init_files_are_the_doors_and_every_other_module_has_an_underscore():
-    assert not [path for path in SOURCES if not path.name.startswith("_")]
+    for path in SOURCES:
+        assert path.name.startswith("_"), path
+        assert path.name == "__init__.py" or "__all__ = " not in path.read_text(encoding="utf-8"), path
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCES[0].parent)))

@@ -21,14 +21,19 @@ from sklearn.tree import DecisionTreeClassifier
 import comitia.ensembles._base
 from comitia import (
     AGGREGATIONS,
+    ENSEMBLES,
     LOSSES,
     READINGS,
+    CommitteeClassifier,
+    Constraints,
     EBRClassifier,
     ECCClassifier,
+    EMOBTClassifier,
     EMODTClassifier,
     FLoss,
     MultilabelBaggingClassifier,
     MultilabelVotingClassifier,
+    Pooled,
     decide,
 )
 
@@ -102,22 +107,75 @@ def test_settings_that_leave_the_optimum_where_it_is_keep_the_fast_solver(settin
     assert not hasattr(kept.members_, "members")
 
 
-@small
-def test_predictions_are_the_decisions_of_the_members(ensemble):
-    fitted = clone(ensemble).fit(X, Y)
-    members = {joint: list(fitted.predict_members(NEW, joint)) for joint in {False, fitted.supports_joint}}
-    assert len(members[False]) == 7
+ONE = {"random_state": 0}
+JUDGED = {"random_state": 0, "oob_score": True, "n_estimators": 7}
+EVERY = {
+    "ebr": EBRClassifier(**JUDGED),
+    "ebr of any classifier": EBRClassifier(DecisionTreeClassifier(max_depth=3), **JUDGED),
+    "ecc": ECCClassifier(**JUDGED),
+    "ecc by its joint distribution": ECCClassifier(chain_method="joint", **JUDGED),
+    "ecc of any classifier": ECCClassifier(GaussianNB(), **JUDGED),
+    "emodt": EMODTClassifier(**JUDGED),
+    "emobt": EMOBTClassifier(**JUDGED | {"n_estimators": 2}, max_rounds=4),
+    "bagging": MultilabelBaggingClassifier(KNeighborsClassifier(), **JUDGED),
+    "voting": MultilabelVotingClassifier(
+        [("near", KNeighborsClassifier()), ("bayes", MultiOutputClassifier(GaussianNB()))], weights=[3, 1]
+    ),
+    "voting of ensembles": MultilabelVotingClassifier(
+        [("trees", EMODTClassifier(4, random_state=0)), ("lines", EBRClassifier(n_estimators=3, random_state=0))]
+    ),
+    "committee": CommitteeClassifier([("trees", EMODTClassifier(7)), ("lines", EBRClassifier(n_estimators=7))], **ONE),
+    "committee with joint distributions": CommitteeClassifier(
+        [("trees", EMODTClassifier(7)), ("chains", ECCClassifier(n_estimators=7, chain_method="joint"))], **ONE
+    ),
+}
+
+
+def weights_of(fitted, mixed):
+    """What members weigh, by what is public."""
+    if isinstance(fitted, CommitteeClassifier):
+        return list((fitted.joint_weights_ if mixed else fitted.weights_).values())
+    if isinstance(fitted, MultilabelVotingClassifier) and fitted.weights is None:
+        sizes = [len(voter.members_) for voter in fitted.named_estimators_.values()]
+        return [1 / size for size in sizes for _ in range(size)]
+    return getattr(fitted, "weights", None)
+
+
+def test_every_ensemble_is_among_those_that_are_compared_with_the_decisions_of_their_members():
+    assert {type(ensemble) for ensemble in EVERY.values()} >= {*ENSEMBLES.values(), MultilabelVotingClassifier}
+
+
+@pytest.mark.parametrize("calibration", [None, "sigmoid"])
+@pytest.mark.parametrize("name", EVERY)
+def test_predictions_are_the_decisions_of_the_members(name, calibration):
+    fitted = clone(EVERY[name]).set_params(calibration=calibration).fit(X, Y)
+    if isinstance(fitted, MultilabelVotingClassifier):
+        fitted.tune(X, Y)
+    members = {joint: list(fitted.predict_members(NEW, joint)) for joint in {False, fitted._some_joint}}
+
+    def check(loss, aggregation, pool="mean", reading="auto", constraints=None):
+        fitted.set_params(loss=loss, aggregation=aggregation, pool=pool, reading=reading, constraints=constraints)
+        over = fitted.decision().over
+        np.testing.assert_array_equal(
+            fitted.predict(NEW),
+            decide(
+                members[fitted._some_joint and over.joint],
+                loss,
+                aggregation,
+                pool,
+                reading,
+                weights_of(fitted, isinstance(over, Pooled) and over.joint),
+                constraints,
+                fitted.calibration_,
+            ),
+        )
+
     for loss, aggregation, reading in product(LOSSES, AGGREGATIONS, READINGS):
         if fitted.set_params(loss=loss, reading=reading).can_decide_by(aggregation):
-            fitted.set_params(aggregation=aggregation)
-            joint = fitted.supports_joint and fitted.decision().over.joint
-            decided = decide(members[joint], loss, aggregation, reading=reading)
-            np.testing.assert_array_equal(fitted.predict(NEW), decided)
-    fitted.set_params(reading="auto")
-    members = members[False]
-    for pool in ("median", "log_odds"):
-        predicted = fitted.set_params(loss="f1", aggregation="ctp", pool=pool).predict(NEW)
-        np.testing.assert_array_equal(predicted, decide(members, "f1", "ctp", pool))
+            check(loss, aggregation, reading=reading)
+            check(loss, aggregation, reading=reading, constraints=Constraints(at_least=1, at_most=3))
+    for pool in ("median", "log_odds") if calibration is None else ():
+        check("f1", "ctp", pool)
 
 
 @small

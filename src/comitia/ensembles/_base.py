@@ -7,30 +7,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
 from comitia._jobs import limited_to
 from comitia._labels import FloatArray, IntArray, LabelArray, LabelRows, listed
-from comitia.aggregation import Aggregation, Beliefs, Decision, Pooled, get_aggregation
+from comitia.aggregation import Beliefs
 from comitia.columns import TableEncoder
 from comitia.ensembles._asking import Asking, Part, joined
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, SparseOutput, TargetLike
-from comitia.ensembles._size import Size as Size
+from comitia.ensembles._deciding import Deciding
+from comitia.ensembles._parameters import SparseOutput
+from comitia.ensembles._size import Size
 from comitia.ensembles._targets import Form, Targets, check_targets, encode
-from comitia.ensembles._unseen import Unseen
-from comitia.losses import Abstaining, Constraints, Hamming, Loss, cost_for_rate, get_loss, rank_by
-from comitia.losses._constraints import check_constraints
+from comitia.losses import Abstaining, cost_for_rate, rank_by
 from comitia.losses._topk import Order
 from comitia.measures import Measure, RecallAtLeast, get_target
-from comitia.relevance import Calibration, Marginals, Observed, Pool, Relevance, get_pool, mixture
-from comitia.relevance._calibration import check_kind
-from comitia.relevance._readings import Reading, get_reading
+from comitia.relevance import Observed, Relevance, get_pool
 
 
-class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
+class MultilabelEnsemble(Deciding, Asking, ClassifierMixin, BaseEstimator):
     """Base of all ensembles.
 
     ``loss``, ``aggregation``, ``pool``, ``reading``, ``calibration`` and ``constraints`` may change after ``fit``.
@@ -55,12 +52,6 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
     supports_joint: ClassVar[bool] = False
     """Whether members give labelset distributions, which ``aggregation="ctp-joint"`` needs."""
 
-    loss: TargetLike
-    aggregation: HowLike | None
-    pool: PoolLike
-    reading: ReadingLike
-    calibration: CalibrationLike | None
-    constraints: Constraints | None
     sparse_output: SparseOutput
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -172,10 +163,11 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         """Yield what each member believes about X: marginals, or labelset distributions with ``joint``.
 
         Give them to :func:`comitia.decide` to decide many times without asking the members again: with the same loss,
-        aggregation, pool, reading and ``calibration_`` it decides what :meth:`predict` does.
+        aggregation, pool, reading, constraints and ``calibration_``, and with the members' weights where they have
+        some, it decides what :meth:`predict` does.  Where only some have joint distributions, others give marginals.
         """
         check_is_fitted(self, "members_")
-        if joint and not self.supports_joint:
+        if joint and not self._some_joint:
             raise ComitiaError(f"joint=True asks for joint distributions; members of {type(self).__name__} have none.")
         yield from self._believed(self._features(X), self.observed_, joint)
 
@@ -230,48 +222,6 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
             return target.value(truth, predicted, weights)
         return float(1 - np.average(target.value(truth, predicted), weights=weights))
 
-    def decision(self, loss: TargetLike | None = None) -> Decision:
-        """Return what the parameters come down to for their loss, or for another.
-
-        That is the loss which is minimised in the end, over which distribution, and how beliefs are read.
-        """
-        given = get_target(self.loss if loss is None else loss)
-        return self._limited(self._decision(self._target(given), *self._way(given)))
-
-    @property
-    def calibration_(self) -> Calibration | None:
-        """What brings pooled marginals into line with what was observed, or None.
-
-        It is fitted to beliefs about instances that members have not seen when it is first asked for.
-        """
-        check_is_fitted(self, "members_")
-        kind = check_kind(self.calibration)
-        return None if kind is None else self._unseen().calibration(kind)
-
-    def _decision(
-        self, loss: Loss, aggregation: Aggregation, reading: Reading, calibration: Calibration | None
-    ) -> Decision:
-        pool = get_pool(self.pool)
-        decision = aggregation.decision(loss, pool, reading).calibrated(calibration, pool)
-        if decision.needs_joint and not self.supports_joint:
-            raise ComitiaError(
-                f"aggregation must do with marginals, which members of {type(self).__name__} give; got"
-                f" {self.aggregation!r}, which pools joint distributions. Trees (EMODTClassifier) have them."
-            )
-        return decision
-
-    def can_decide_by(self, aggregation: HowLike) -> bool:
-        """Return whether members give what an aggregation needs: some pool joint distributions."""
-        loss = _instance_wise(self.loss)
-        decision = get_aggregation(aggregation, loss).decision(loss, get_pool(self.pool), get_reading(self.reading))
-        return self.supports_joint or not decision.needs_joint
-
-    def _check_decision(self) -> None:
-        """Refuse before a fit what could not be decided after it."""
-        loss = _instance_wise(self.loss)
-        check_kind(self.calibration)
-        self._decision(loss, *self._named_way(loss), None)
-
     @property
     def columns_(self) -> str:
         """What each column of a frame was taken for, in a line; there is none after a fit on an array."""
@@ -293,6 +243,11 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
             raise ComitiaError(f"sparse_output must be 'auto', True or False; got {self.sparse_output!r}.")
         return form.classes is None and (form.sparse if self.sparse_output == "auto" else self.sparse_output)
 
+    @property
+    def _some_joint(self) -> bool:
+        """Whether members give labelset distributions, or at least some of them."""
+        return self.supports_joint
+
     @classmethod
     def _made_of(cls) -> tuple[type, ...]:
         """The types of ours that a fitted ensemble may hold: its model files are made of nothing else."""
@@ -300,69 +255,6 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None: ...
-
-    def _target(self, loss: TargetLike) -> Loss:
-        """Return the loss to minimise for a loss, or for a measure of a whole set."""
-        target = get_target(loss)
-        return self._tuned_on().resolved(target) if isinstance(target, Measure) else target
-
-    def _unseen(self) -> Unseen:
-        """Return beliefs about instances that members have not seen, or say how to have them."""
-        raise ComitiaError(
-            f"{type(self).__name__} knows nothing about instances that its members have not learnt from: use an"
-            " ensemble with oob_score=True."
-        )
-
-    def _tuned_on(self) -> Unseen:
-        """Return the same as decisions see it: where pooled marginals are calibrated, so is this, each by others."""
-        held, kind = self._unseen(), check_kind(self.calibration)
-        return held if kind is None else held.calibrated(kind)
-
-    def _read_unseen(self) -> Relevance:
-        """Return the same as a belief about whole labelings, as decisions for the loss in use read marginals."""
-        held, (_, reading) = self._tuned_on(), self._named_way(get_target(self.loss))
-        return reading(Marginals(held.p, self._known_beside(held)))
-
-    def _known_beside(self, held: Unseen) -> Observed:
-        """Return what the training data show of labelings, for a belief about instances that are among them."""
-        return self.observed_.leaving_out(held.Y, held.weight)
-
-    def _way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading, Calibration | None]:
-        """Return how members decide for a loss, how they are read, and what pooled marginals are calibrated by."""
-        return (*self._named_way(loss), self.calibration_)
-
-    def _named_way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
-        # The cuts of a measure were found on marginals as they are: they serve for no others.
-        reading = "independent" if isinstance(loss, Measure) else self.reading
-        how = get_aggregation(self.aggregation, _instance_wise(loss))
-        if how.calibrated and check_kind(self.calibration) is None:
-            raise ComitiaError(
-                f"aggregation={self.aggregation!r} decides by calibrated beliefs: set calibration to 'oob', 'sigmoid'"
-                " or 'isotonic'."
-            )
-        return how, get_reading(reading)
-
-    def _limits(self, names: Sequence[str] | NDArray[Any]) -> Constraints | None:
-        """Return the limits on answers for labels of these names, or say what is wrong with them."""
-        if self.constraints is None:
-            return None
-        return check_constraints(self.constraints).resolved([str(name) for name in names])
-
-    def _limited(self, decision: Decision) -> Decision:
-        """Return a decision whose answers keep the limits."""
-        return decision.within(self._limits(self.label_names_))
-
-    def _pooled_belief(self) -> Decision:
-        """Return the ensemble's belief as it is read, the joint mixture where that decides."""
-        aggregation, reading, calibration = self._way(get_target(self.loss))
-        if self._decision(_instance_wise(self.loss), aggregation, reading, calibration).needs_joint:
-            return self._belief(mixture, get_reading(self.reading))
-        return self._belief(get_pool(self.pool), get_reading(self.reading), calibration)
-
-    def _belief(self, pool: Pool, reading: Reading | None = None, calibration: Calibration | None = None) -> Decision:
-        """Return the pooled belief, as a decision whose distribution it is."""
-        read = get_reading("independent") if reading is None else reading
-        return Decision(get_loss("hamming"), Pooled(pool, calibration), read)
 
     def _remember(self, targets: Targets, weight: FloatArray | None = None) -> None:
         self.label_names_ = targets.names
@@ -392,9 +284,3 @@ class MultilabelEnsemble(Asking, ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _instance_wise(loss: Any) -> Loss:
-    """Return a loss; a measure of a whole set is decided by cuts, as Hamming loss is."""
-    target = get_target(loss)
-    return Hamming() if isinstance(target, Measure) else target

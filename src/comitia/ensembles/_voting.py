@@ -115,6 +115,10 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
             voters = [voter for _, voter in self.estimators or () if not isinstance(voter, str)]
         return bool(voters) and all(isinstance(one, MultilabelEnsemble) and one.supports_joint for one in voters)
 
+    @property
+    def _some_joint(self) -> bool:
+        return any(getattr(voter.estimator, "_some_joint", False) for voter in self.members_.members)
+
     def tune(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn how to decide from instances that no member has learnt from; the members stay as they are.
 
