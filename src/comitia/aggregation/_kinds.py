@@ -275,10 +275,8 @@ def _said(how: Aggregation, usual: Aggregation) -> Iterator[str]:
         yield CALIBRATED
 
 
-def advised(loss: Loss, judged: Collection[str] = ()) -> str:
+def advised(loss: Loss) -> str:
     """Return the name of the aggregation that the paper advises for this loss.
-
-    The mode of joint distributions takes the place of the mode of votes where it is among what was ``judged``.
 
     Examples
     --------
@@ -287,6 +285,15 @@ def advised(loss: Loss, judged: Collection[str] = ()) -> str:
     >>> advised(get_loss("subset01")), advised(get_loss("f1"))
     ('ptc-mode', 'ctp')
     """
-    if not isinstance(loss, SubsetZeroOne):
-        return "ctp"
-    return "ctp-joint" if "ctp-joint" in judged else "ptc-mode"
+    return "ptc-mode" if isinstance(loss, SubsetZeroOne) else "ctp"
+
+
+def advised_among(names: Collection[str], loss: Loss) -> str:
+    """Return the advised one; the mode of joint distributions is it in place of the mode of votes, if they are known.
+
+    Examples
+    --------
+    >>> advised_among(["gmv", "ctp-joint"], SubsetZeroOne()), advised_among(["gmv", "ctp-joint"], Hamming())
+    ('ctp-joint', 'ctp')
+    """
+    return "ctp-joint" if isinstance(loss, SubsetZeroOne) and "ctp-joint" in names else advised(loss)

@@ -18,8 +18,9 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelRows, Labels, dense, listed
 from comitia._threads import slices
 from comitia._titles import BETWEEN
-from comitia.aggregation import Beliefs, Decision, Pooled, Votes, advised
+from comitia.aggregation import Beliefs, Decision, Pooled, Votes
 from comitia.aggregation._kinds import CALIBRATED as _CALIBRATED
+from comitia.aggregation._kinds import advised_among
 from comitia.ensembles._asking import Part, joined
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
@@ -370,7 +371,7 @@ def _without_searches(row: dict[str, Decision], usual: Reading, over_seen: bool)
 
 def _usual(loss: Loss, names: Collection[str]) -> str:
     """Return how a loss is decided for without a choice."""
-    usual = advised(loss, names)
+    usual = advised_among(names, loss)
     return usual if usual in names else usual + CALIBRATED
 
 
