@@ -44,7 +44,7 @@ def test_the_largest_cells_come_first(estimate):
 
 
 def test_cells_take_the_median_of_their_kind_and_others_what_their_work_has_taken_so_far(estimate):
-    estimate.expect(CELLS, 1)
+    estimate.expect(CELLS, lambda: 1)
     assert estimate.seconds_left() is None
     for fold, seconds in enumerate((10.0, 90.0, 20.0)):
         estimate.finished(Cell("large", "ebr", 0, fold), seconds)
@@ -60,9 +60,18 @@ def test_cells_take_the_median_of_their_kind_and_others_what_their_work_has_take
 @pytest.mark.parametrize(("jobs", "share"), [(1, 1), (2, 2), (5, 2)])
 def test_what_is_left_is_shared_by_as_many_jobs_as_there_are_cells(jobs, share, estimate):
     three = [Cell("small", "ebr", 0, fold) for fold in range(3)]
-    estimate.expect(three, jobs)
+    estimate.expect(three, lambda: jobs)
     estimate.finished(three[0], 6.0)
     assert estimate.seconds_left() == pytest.approx(12.0 / share)
     for cell in three[1:]:
         estimate.finished(cell, 6.0)
     assert estimate.seconds_left() == 0
+
+
+def test_what_is_left_takes_less_when_workers_come(estimate):
+    jobs = [1]
+    estimate.expect(CELLS[:9], jobs.pop)
+    estimate.finished(CELLS[0], 6.0)
+    alone = estimate.seconds_left()
+    jobs.append(4)
+    assert estimate.seconds_left() == pytest.approx(alone / 4)

@@ -51,11 +51,12 @@ class Engine(Protocol):
     ``start``, then ``outcomes`` as often as wanted, then ``close``, however it ended.
     """
 
-    slots: int
-    """How many items are worked on at the same time."""
-
     threads: int
     """How many threads the work on one item may use."""
+
+    @property
+    def slots(self) -> int:
+        """How many items are worked on at the same time; of a cluster, now."""
 
     def start(self, shared: Mapping[str, Any]) -> None:
         """Take what many items need, by name: it reaches each worker once, and is not changed there."""

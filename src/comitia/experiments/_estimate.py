@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -22,7 +22,7 @@ class Estimate:
         self._plan = plan
         self._datasets: dict[str, Mapping[str, Any]] = {}
         self._left: list[Cell] = []
-        self._jobs = 1
+        self._jobs: Callable[[], int] = lambda: 1
         self._seconds: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
 
     def add_dataset(self, description: Mapping[str, Any]) -> None:
@@ -33,8 +33,8 @@ class Estimate:
         """Order cells by the work to expect."""
         return sorted(cells, key=self._work, reverse=True)
 
-    def expect(self, cells: Sequence[Cell], jobs: int) -> None:
-        """Take note of what is to be done."""
+    def expect(self, cells: Sequence[Cell], jobs: Callable[[], int]) -> None:
+        """Take note of what is to be done, and who knows how many cells are worked on at the same time."""
         self._left, self._jobs = list(cells), jobs
 
     def finished(self, cell: Cell, seconds: float) -> None:
@@ -50,7 +50,7 @@ class Estimate:
         usual = {group: median(seconds) for group, seconds in self._seconds.items()}
         rate = sum(usual.values()) / sum(self._work(Cell(*group, 0, 0)) for group in usual)
         left = sum(usual.get((cell.dataset, cell.ensemble), rate * self._work(cell)) for cell in self._left)
-        return left / min(self._jobs, max(1, len(self._left)))
+        return left / min(self._jobs(), max(1, len(self._left)))
 
     def _work(self, cell: Cell) -> float:
         """Work of a cell, in no unit: what its parts grow with."""

@@ -304,7 +304,7 @@ class _Run:
         engine = self._engine(len(cells))
         try:
             ready = self.estimate.largest_first(cells)
-            self.estimate.expect(ready, engine.slots)
+            self.estimate.expect(ready, lambda: engine.slots)  # workers come and go
             for cell, result in self._outcomes(engine, ready, data):
                 yield cell, self._checked(result)
         finally:
