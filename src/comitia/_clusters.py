@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
@@ -21,8 +22,32 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
+class Common:
+    """What every part of some work needs: it goes to each worker once, however often it is shared.
+
+    Parameters
+    ----------
+    make : callable
+        Gives it, where it is to be sent; called once.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._sent: Any = None
+
+    @cached_property
+    def _made(self) -> Any:
+        return self._make()
+
+    def sent(self, send: Callable[[Any], Any], is_there: Callable[[Any], bool]) -> Any:
+        """Send it, unless it was sent and is there still; return what stands for it."""
+        if self._sent is None or not is_there(self._sent):
+            self._sent = send(self._made)
+        return self._sent
+
+
 def on_cluster(
-    work: Callable[[Any, Part], Result], shared: Callable[[], Any], parts: Sequence[Part], n_jobs: int | None
+    work: Callable[[Any, Part], Result], shared: Common, parts: Sequence[Part], n_jobs: int | None
 ) -> list[Result] | None:
     """Do parts of work on the cluster that joblib was told to use; None where it was told nothing of the kind.
 
@@ -31,9 +56,8 @@ def on_cluster(
     Parameters
     ----------
     work : callable
-        A function of a module: takes what is shared and a part.
-    shared : callable
-        Gives what every part needs; it goes to each worker once, with the parts, and tasks carry numbers of parts.
+        Takes what is shared and a part; it goes to each worker once, with the parts, and tasks carry numbers of parts.
+    shared : Common
     parts : sequence
     n_jobs : int or None
         With 1, nothing leaves this process.
@@ -46,7 +70,7 @@ def on_cluster(
         What the work itself raised there.
     """
     backend = None if n_jobs == 1 else backend_elsewhere()
-    spread: Callable[[Any, Any, int, int | None], Iterator[tuple[int, Any]]] | None = None
+    spread: Callable[[Any, Common, Any, int, int | None], Iterator[tuple[int, Any]]] | None = None
     if hasattr(backend, "client") and not in_task_of_dask():
         spread = _by_dask
     elif type(backend).__module__.startswith("ray."):
@@ -55,7 +79,7 @@ def on_cluster(
         return None
     done: dict[int, list[Result]] = {}
     try:
-        for start, found in spread(backend, (work, shared(), list(parts)), len(parts), n_jobs):
+        for start, found in spread(backend, shared, (work, list(parts)), len(parts), n_jobs):
             if isinstance(found, _Raised):
                 break
             if isinstance(found, Exception):
@@ -70,11 +94,12 @@ def on_cluster(
     return [result for start in sorted(done) for result in done[start]]
 
 
-def _by_dask(backend: Any, whole: Any, count: int, n_jobs: int | None) -> Iterator[tuple[int, Any]]:
+def _by_dask(backend: Any, shared: Common, whole: Any, count: int, n_jobs: int | None) -> Iterator[tuple[int, Any]]:
     client, tries = backend.client, Tries(_cuts(count, int(effective_n_jobs(n_jobs))))
     while tries.waiting:
-        sent = _scattered(client, whole)
-        tasks = {client.submit(_do_parts, sent, *cut, pure=False): cut for cut in tries.waiting}
+        there = shared.sent(partial(_scattered, client), lambda sent: sent.status == "finished")
+        parts = _scattered(client, whole)
+        tasks = {client.submit(_do_parts, there, parts, *cut, pure=False): cut for cut in tries.waiting}
         tries.waiting.clear()
         try:
             for ended in sys.modules["distributed"].as_completed(list(tasks), loop=client.loop):
@@ -100,16 +125,16 @@ def _scattered(client: Any, whole: Any) -> Any:
     raise AssertionError("the last try returns or raises")
 
 
-def _by_ray(_: Any, whole: Any, count: int, n_jobs: int | None) -> Iterator[tuple[int, Any]]:
+def _by_ray(_: Any, shared: Common, whole: Any, count: int, n_jobs: int | None) -> Iterator[tuple[int, Any]]:
     import ray
 
     from comitia._ray_tasks import RayTasks
 
-    tasks, sent = RayTasks(_do_parts), ray.put(whole)
+    tasks, there, parts = RayTasks(_do_parts), shared.sent(ray.put, lambda _: True), ray.put(whole)
     # joblib's backend of Ray takes None for one job, wherever that is.
     cuts = _cuts(count, int(effective_n_jobs(-1 if n_jobs is None else n_jobs)))
     try:
-        for cut, found in tasks.outcomes(cuts, lambda cut: (sent, *cut)):
+        for cut, found in tasks.outcomes(cuts, lambda cut: (there, parts, *cut)):
             yield cut[0], found
     finally:
         tasks.cancel()
@@ -128,8 +153,10 @@ class _Raised:
     error: Exception
 
 
-def _do_parts(whole: tuple[Callable[[Any, Any], Any], Any, list[Any]], start: int, stop: int) -> list[Any] | _Raised:
-    work, shared, parts = whole
+def _do_parts(
+    shared: Any, whole: tuple[Callable[[Any, Any], Any], list[Any]], start: int, stop: int
+) -> list[Any] | _Raised:
+    work, parts = whole
     try:
         with one_blas_thread():
             return [work(shared, part) for part in parts[start:stop]]

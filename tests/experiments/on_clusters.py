@@ -31,6 +31,7 @@ from comitia import (
     MultilabelVotingClassifier,
     _clusters,
 )
+from comitia._clusters import Common, on_cluster
 from comitia._compare import read_run
 from comitia.datasets import Dataset
 from comitia.experiments import DataSource, EnsembleSetting, LossSetting, Plan, Store, run_plan, write_plan
@@ -223,6 +224,19 @@ def arrivals_of_data_that_only_the_runner_has(joint, cluster, tmp_path):
     return Counter(int(mark.name.partition("-")[0]) for mark in arrivals.iterdir())
 
 
+def arrivals_of_what_a_fit_shares(joint, backend, tmp_path):
+    """Do work in several goes that share data, and count how often that came to each process."""
+    arrivals = tmp_path / "arrivals"
+    arrivals.mkdir()
+    parts = {field.name: getattr(joint, field.name) for field in fields(Dataset)} | {"name": str(arrivals)}
+    shared = Common(lambda: Counted(**parts))
+    with joblib.parallel_config(backend=backend):
+        for _ in range(3):
+            done = on_cluster(who_works, shared, range(16), None)
+            assert [part for part, _ in done] == list(range(16))
+    return Counter(int(mark.name.partition("-")[0]) for mark in arrivals.iterdir())
+
+
 def own_code_is_computed_there(path, cluster):
     own = "tests.experiments.own_code"
     settings = (
@@ -264,16 +278,18 @@ def fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend):
 def a_fit_whose_workers_are_killed_has_the_same_bits(classifier, joint, backend, tmp_path, monkeypatch):
     """Fit while two workers are killed, each in the middle of a task."""
 
-    def marked(whole, start, stop):
+    def marked(shared, whole, start, stop):
         from comitia._clusters import _do_parts
 
         mark, middle = tmp_path / f"{start}-{os.getpid()}", (start + stop) // 2
         mark.write_text("")
-        parts = _do_parts(whole, start, middle)
+        first = _do_parts(shared, whole, start, middle)
         time.sleep(0.3)
-        parts += _do_parts(whole, middle, stop)
+        second = _do_parts(shared, whole, middle, stop)
         mark.unlink()
-        return parts
+        if isinstance(first, list) and isinstance(second, list):
+            return first + second
+        return second if isinstance(first, list) else first  # what the work raised
 
     here = clone(classifier).set_params(n_jobs=1).fit(joint.X, joint.Y)
     monkeypatch.setattr(_clusters, "_do_parts", marked)

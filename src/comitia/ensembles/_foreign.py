@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from comitia._clusters import on_cluster
+from comitia._clusters import Common, on_cluster
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, dense
 from comitia.columns import TableEncoder
@@ -44,7 +44,7 @@ def fit_each(
     verbose : int
     """
     Y = dense(data.Y)
-    elsewhere = on_cluster(_fit_there, lambda: (fit, data, Y), members, n_jobs)
+    elsewhere = on_cluster(_fit_there, Common(lambda: (fit, data, Y)), members, n_jobs)
     if elsewhere is not None:
         return elsewhere
     jobs = (delayed(fit)(estimator, data.X, Y, data.sample(m), *rest) for estimator, m, *rest in members)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from comitia._arrays import check_count, check_form
-from comitia._clusters import on_cluster
+from comitia._clusters import Common, on_cluster
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
 from comitia._threads import Helpers, over_slices
@@ -265,7 +265,7 @@ def boost_trees(
     def shared() -> Any:
         return codes, bins, dense, list(weights), judged, settings, seeds
 
-    fits = on_cluster(_boost_there, shared, range(len(seeds)), n_jobs)
+    fits = on_cluster(_boost_there, Common(shared), range(len(seeds)), n_jobs)
     if fits is None:
         threads = local_threads(n_jobs)
         with Helpers(threads, len(seeds)) as helpers:

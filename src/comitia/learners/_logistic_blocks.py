@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from comitia._clusters import on_cluster
+from comitia._clusters import Common, on_cluster
 from comitia._jobs import local_threads
 from comitia.learners._logistic_kernels import Design, Sample
 from comitia.learners._logistic_solver import Objectives, Solutions, gathered, metric_of, minimise
@@ -67,18 +68,15 @@ class Problems:
     def solve(self, tol: float, max_iter: int, n_jobs: int | None, verbose: int = 0) -> Solutions:
         """Solve every problem; a row is a problem."""
         solved = Solutions.empty(len(self.target_of), len(self.penalty))
-        threads = local_threads(n_jobs)
+        threads, everywhere = local_threads(n_jobs), Common(lambda: self)
         for group in self._groups():
             anchors = self._anchors(group, tol, threads)
 
             def solve_block(block: Array, anchors: Anchors = anchors) -> None:
                 self._solve_block(block, anchors, tol, max_iter).write_into(solved, block)
 
-            def shared(anchors: Anchors = anchors) -> tuple[Any, ...]:
-                return self, anchors, tol, max_iter
-
             blocks = self._blocks(group, anchors)
-            elsewhere = on_cluster(_solve_there, shared, blocks, n_jobs)
+            elsewhere = on_cluster(partial(_solve_there, anchors, tol, max_iter), everywhere, blocks, n_jobs)
             if elsewhere is None:
                 _each(solve_block, blocks, threads, verbose)
             else:
@@ -219,8 +217,7 @@ class Anchors:
         return starts, metric, np.arange(len(at))
 
 
-def _solve_there(shared: tuple[Problems, Anchors, float, int], block: Array) -> Solutions:
-    problems, anchors, tol, max_iter = shared
+def _solve_there(anchors: Anchors, tol: float, max_iter: int, problems: Problems, block: Array) -> Solutions:
     return problems._solve_block(block, anchors, tol, max_iter)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from comitia._arrays import check_count, check_form
-from comitia._clusters import on_cluster
+from comitia._clusters import Common, on_cluster
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
 from comitia.learners._tree_apply import apply_trees, mean_marginals
@@ -290,7 +290,7 @@ def grow_trees(
     def shared() -> Any:
         return features, labels, sets, list(weights), limits, seeds
 
-    elsewhere = on_cluster(_grow_there, shared, range(len(seeds)), n_jobs)
+    elsewhere = on_cluster(_grow_there, Common(shared), range(len(seeds)), n_jobs)
     if elsewhere is not None:
         return elsewhere
     each = zip(weights, seeds, strict=True)
