@@ -116,8 +116,8 @@ def _by_dask(backend: Any, shared: Common, whole: Any, count: int, n_jobs: int |
 def _scattered(client: Any, whole: Any) -> Any:
     """Send it to all workers: what only one of them has is lost with it."""
     for left in reversed(range(1 + RETRIES)):
+        client.wait_for_workers(1, timeout=_PATIENCE_SECONDS)
         try:
-            client.wait_for_workers(1, timeout=_PATIENCE_SECONDS)
             return client.scatter([whole], broadcast=True, hash=False)[0]
         except (OSError, TimeoutError, KeyError, CancelledError):  # a worker died in the middle of it
             if not left:
@@ -130,9 +130,8 @@ def _by_ray(_: Any, shared: Common, whole: Any, count: int, n_jobs: int | None) 
 
     from comitia._ray_tasks import RayTasks
 
-    tasks, there, parts = RayTasks(_do_parts), shared.sent(ray.put, lambda _: True), ray.put(whole)
-    # joblib's backend of Ray takes None for one job, wherever that is.
-    cuts = _cuts(count, int(effective_n_jobs(-1 if n_jobs is None else n_jobs)))
+    tasks, there, parts = RayTasks(_do_parts, _PATIENCE_SECONDS), shared.sent(ray.put, lambda _: True), ray.put(whole)
+    cuts = _cuts(count, n_jobs if n_jobs is not None and n_jobs > 0 else tasks.cores)
     try:
         for cut, found in tasks.outcomes(cuts, lambda cut: (there, parts, *cut)):
             yield cut[0], found

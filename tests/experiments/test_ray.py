@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import joblib
 import pytest
 
-from comitia._clusters import on_cluster
+from comitia._clusters import Common, on_cluster
 from comitia.datasets import Dataset
 from comitia.experiments import ClusterError, EnsembleSetting, Store, _agreement, run_plan, write_plan
 from tests.experiments import on_clusters
@@ -59,16 +59,30 @@ def test_data_is_read_by_workers_that_have_it_and_otherwise_comes_from_the_runne
     on_clusters.data_is_read_there_or_sent(joint_csv, "ray", tmp_path)
 
 
-def test_data_that_only_the_runner_has_is_stored_once_for_all_workers(joint, address, tmp_path, monkeypatch):
-    # Workers of a machine look at what its store has; Ray brings to each store once what was put into one.
-    stored, put = [], ray.put
+@pytest.fixture
+def stored(monkeypatch):
+    """Datasets that were put into a store.
+
+    Workers of a machine look at what its store has; Ray brings to each store once what was put into one.
+    """
+    found, put = [], ray.put
 
     def noted(value, **options):
-        stored.extend(part for part in (value if isinstance(value, tuple) else ()) if isinstance(part, Dataset))
+        found.extend(part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Dataset))
         return put(value, **options)
 
     monkeypatch.setattr(ray, "put", noted)
+    return found
+
+
+def test_data_that_only_the_runner_has_is_stored_once_for_all_workers(joint, address, tmp_path, stored):
     came = on_clusters.arrivals_of_data_that_only_the_runner_has(joint, "ray", tmp_path)
+    assert len(stored) == 1
+    assert os.getpid() not in came
+
+
+def test_what_a_fit_shares_is_stored_once_for_all_workers(joint, backend, tmp_path, stored):
+    came = on_clusters.arrivals_of_what_a_fit_shares(joint, "ray", tmp_path)
     assert len(stored) == 1
     assert os.getpid() not in came
 
@@ -156,9 +170,9 @@ def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, backend, monkeyp
         def made(function):
             task = remote(**options)(function)
 
-            def begun(sent, *cut):
+            def begun(shared, parts, *cut):
                 sizes.append(len(ray.cloudpickle.dumps((function, cut))))
-                return task.remote(sent, *cut)
+                return task.remote(shared, parts, *cut)
 
             return SimpleNamespace(remote=begun)
 
@@ -182,7 +196,7 @@ def test_a_fit_that_the_cluster_cannot_complete_raises_one_error_and_fits_nothin
 
 
 def test_parts_of_a_fit_are_done_by_workers(backend):
-    done = on_cluster(on_clusters.who_works, lambda: None, range(8), None)
+    done = on_cluster(on_clusters.who_works, Common(lambda: None), range(8), None)
     assert [part for part, _ in done] == list(range(8))
     assert os.getpid() not in {process for _, process in done}
 
@@ -198,13 +212,10 @@ def test_a_cluster_that_is_not_there_is_told_in_a_sentence(plan, monkeypatch):
         run_plan(plan, cluster="ray://nowhere:1")
 
 
-@pytest.mark.parametrize(
-    ("cores", "at_most", "slots"), [(5000.0, None, 5000), (5000.0, 7, 7), (3.0, 7, 3), (0.5, None, 1), (None, 7, 1)]
-)
+@pytest.mark.parametrize(("cores", "at_most", "slots"), [(5000.0, None, 5000), (5000.0, 7, 7), (3.0, 7, 3)])
 def test_as_much_is_in_the_hands_of_ray_as_it_has_cores_or_as_it_may_have(cores, at_most, slots, monkeypatch):
     from comitia.experiments import _ray
 
-    resources = {} if cores is None else {"CPU": cores}
-    there = SimpleNamespace(is_initialized=lambda: True, cluster_resources=lambda: resources)
-    monkeypatch.setattr(_ray, "ray", there)
+    monkeypatch.setattr(_ray, "ray", SimpleNamespace(is_initialized=lambda: True))
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": cores})
     assert _ray.RayWorkers("ray", at_most).slots == slots
