@@ -4,12 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import joblib
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
+from comitia import ComitiaError, EBRClassifier, MultilabelBaggingClassifier, _clusters
 from comitia.experiments import ClusterError, EnsembleSetting, Store, run_plan
+from comitia.learners import _logistic_blocks
 from tests.experiments import on_clusters
 from tests.experiments.conftest import small_plan
 
@@ -151,7 +156,7 @@ def test_data_that_only_the_runner_has_goes_once_to_each_worker_and_not_with_the
     monkeypatch.setattr(distributed.Client, "submit", noted)
     came = on_clusters.arrivals_of_data_that_only_the_runner_has(joint, client, tmp_path)
     assert came == dict.fromkeys(processes, 1)
-    assert len(sizes) == 8
+    assert len(sizes) == 1 + 8, "one task is held, and there are eight cells"
     assert max(sizes) < 10_000, "a cell is a plan and a few numbers"
 
 
@@ -165,6 +170,56 @@ def test_a_cluster_without_workers_is_waited_for_with_a_word(plan):
     assert (found.computed, found.failures) == (1, ())
 
 
+def test_a_cluster_that_adapts_keeps_a_worker_before_anything_is_begun_and_starts_another(monkeypatch):
+    from comitia.experiments import _dask
+
+    def plus(item, shared):
+        return item + shared
+
+    monkeypatch.setattr(_dask, "_PATIENCE_SECONDS", 60)
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=0, **options) as adapting:
+        adapting.adapt(minimum=0, maximum=1, interval="50ms", wait_count=1)
+        with pytest.warns(UserWarning, match="no worker yet"):
+            engine = _dask.DaskWorkers(adapting)
+        try:
+            (first,) = engine._client.nthreads()
+            time.sleep(2)  # the rounding of workers is tried meanwhile, which Dask does not see as work
+            assert list(engine._client.nthreads()) == [first]
+            engine.start({"ten": 10})
+            outcomes = engine.outcomes(plus, dict.fromkeys(range(4), "ten"))
+            found = dict([next(outcomes)])
+            engine._client.retire_workers([first])
+            assert found | dict(outcomes) == {item: item + 10 for item in range(4)}
+        finally:
+            engine.close()
+
+
+def test_workers_that_come_later_are_used_and_counted():
+    from comitia.experiments._dask import DaskWorkers
+
+    def where(item, _):
+        time.sleep(0.1)
+        return distributed.get_worker().address
+
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=1, **options) as growing:
+        engine = DaskWorkers(growing)
+        engine.start({"nothing": None})
+        try:
+            outcomes, seen = engine.outcomes(where, dict.fromkeys(range(10_000), "nothing")), set()
+            seen.add(next(outcomes)[1])
+            assert engine.slots == 1
+            growing.scale(2)
+            end = time.monotonic() + on_clusters.PATIENCE_SECONDS
+            while len(seen) < 2:
+                assert time.monotonic() < end, "nothing is given to the second worker"
+                seen.add(next(outcomes)[1])
+            assert engine.slots == 2
+        finally:
+            engine.close()
+
+
 def test_own_code_of_a_plan_is_computed_on_workers(joint_csv, client, tmp_path):
     on_clusters.own_code_is_computed_there(joint_csv, client)
 
@@ -173,8 +228,8 @@ def test_own_code_of_a_plan_is_computed_on_workers(joint_csv, client, tmp_path):
 def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, client, monkeypatch):
     sizes, submit = {}, distributed.Client.submit
 
-    def noted(self, function, sent, *cut, **options):
-        future = submit(self, function, sent, *cut, **options)
+    def noted(self, function, shared, parts, *cut, **options):
+        future = submit(self, function, shared, parts, *cut, **options)
         sizes[future.key] = len(distributed.protocol.pickle.dumps((function, cut)))
         return future
 
@@ -185,6 +240,30 @@ def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, client, monkeypa
     assert {task["worker"] for task in done.data} == set(client.nthreads())
     assert len(sizes) >= 7
     assert max(sizes.values()) < joint.Y.nbytes, "a task carries numbers and no data"
+
+
+def test_what_a_fit_shares_goes_once_to_each_worker(joint, client, tmp_path):
+    processes = client.run(os.getpid).values()
+    with client.as_current():
+        assert on_clusters.arrivals_of_what_a_fit_shares(joint, "dask", tmp_path) == dict.fromkeys(processes, 1)
+
+
+def test_lines_that_are_fitted_a_few_labels_at_a_time_send_their_rows_once(joint, client, monkeypatch):
+    sent, scatter = [], distributed.Client.scatter
+
+    def noted(self, data, **options):
+        sent.extend(type(value) for value in data)
+        return scatter(self, data, **options)
+
+    monkeypatch.setattr(distributed.Client, "scatter", noted)
+    monkeypatch.setattr(_logistic_blocks, "MATRIX_ENTRIES", 1)
+    classifier = EBRClassifier(n_estimators=12, C=1.0, scaling="none", random_state=0)
+    here = clone(classifier).set_params(n_jobs=1).fit(joint.X, joint.Y)
+    with client.as_current(), joblib.parallel_config(backend="dask"):
+        there = clone(classifier).fit(joint.X, joint.Y)
+    assert joblib.hash(there.members_) == joblib.hash(here.members_)
+    assert sent.count(_logistic_blocks.Problems) == 1
+    assert len(sent) == 1 + joint.Y.shape[1]
 
 
 @pytest.mark.parametrize("classifier", on_clusters.FITS)
@@ -198,6 +277,33 @@ def test_a_fit_whose_workers_are_killed_has_the_same_bits(classifier, joint, cli
 def test_a_fit_that_the_cluster_cannot_complete_raises_one_error_and_fits_nothing(joint, client, tmp_path):
     with client.as_current():
         on_clusters.a_fit_that_kills_its_workers_raises_one_error_and_fits_nothing(joint, "dask", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["the only worker", pytest.param("the scheduler", marks=pytest.mark.long)])
+def test_a_fit_that_loses_all_who_could_do_it_raises_one_error_in_bounded_time(lost, joint, tmp_path, monkeypatch):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    monkeypatch.setattr(_clusters, "_PATIENCE_SECONDS", 1)
+    unfitted = MultilabelBaggingClassifier(on_clusters.Watched(str(marks), seconds=0.5), n_estimators=4)
+
+    def lose():
+        while not list(marks.iterdir()):
+            time.sleep(0.01)
+        (machines.worker if lost == "the only worker" else machines.scheduler).kill()
+
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
+        _Machines(tmp_path / "scheduler.json") as machines,
+        distributed.Client(scheduler_file=str(machines.file), timeout="60s", set_as_default=False) as client,
+        client.as_current(),
+    ):
+        client.wait_for_workers(1, timeout=60)
+        threading.Thread(target=lose, daemon=True).start()
+        with pytest.raises(ComitiaError, match="given to a cluster and lost there, and nothing is fitted"):
+            on_clusters.fitted_in_time(unfitted, joint.X, joint.Y, "dask")
+    with pytest.raises(NotFittedError):
+        unfitted.predict(joint.X)
 
 
 def test_threads_are_those_of_this_machine_and_one_within_a_task(client):

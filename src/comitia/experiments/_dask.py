@@ -64,6 +64,7 @@ class DaskWorkers:
         self._shared: Mapping[str, Any] = {}
         self._sent: dict[str, Any] = {}
         self._running: dict[str, _Begun[Any]] = {}
+        self._held: Any = None
         self._own = not hasattr(cluster, "submit")
         try:
             self._client = _connected(cluster) if self._own else cluster
@@ -77,21 +78,23 @@ class DaskWorkers:
             self.close()
             raise
         self._since = dict.fromkeys(threads, 0.0)
-        self.slots = min(len(threads), self._at_most)
         self.threads = min(threads.values())
+
+    @property
+    def slots(self) -> int:
+        return max(1, min(len(self._since), self._at_most))
 
     def _first_workers(self) -> dict[str, int]:
         """Wait for workers as long as it takes: a queue decides when they come, and somebody can interrupt."""
-        if threads := self._threads_of_workers():
-            return threads
-        warnings.warn("the cluster has no worker yet: waiting for the first.", stacklevel=8)
-        # Something to do, or a cluster that adapts sees no reason to start a worker.
-        wanted = self._client.submit(_nothing, key=f"comitia-{uuid.uuid4().hex}", pure=False)
+        threads = self._threads_of_workers()
+        # Held to the end: a cluster that adapts starts a worker for it, keeps that one, and another where all are gone.
+        self._held = self._client.submit(_nothing, key=f"comitia-{uuid.uuid4().hex}", pure=False)
+        if not threads:
+            warnings.warn("the cluster has no worker yet: waiting for the first.", stacklevel=8)
         while not threads:
             self._last_seen = time.monotonic()
             time.sleep(_LOOK_SECONDS)
             threads = self._threads_of_workers()
-        wanted.release()
         return threads
 
     def start(self, shared: Mapping[str, Any]) -> None:
@@ -141,7 +144,7 @@ class DaskWorkers:
 
     def close(self) -> None:
         # Dask forgets tasks that nobody holds a future of; what a worker is at it ends, and nobody fetches it.
-        self._running, self._shared, self._sent = {}, {}, {}
+        self._running, self._shared, self._sent, self._held = {}, {}, {}, None
         if self._own:
             self._client.close()
 
