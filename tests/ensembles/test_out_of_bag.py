@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from comitia import ComitiaError, EBRClassifier, EMODTClassifier
+from comitia import LOSSES, Beliefs, ComitiaError, EBRClassifier, EMODTClassifier
 from comitia.ensembles import _asking, _few_labels, _out_of_bag
 from comitia.ensembles._out_of_bag import OutOfBag, best_way
 from comitia.losses import Hamming, SubsetZeroOne
@@ -53,6 +53,25 @@ def test_decisions_by_calibrated_beliefs_are_the_same_however_many_are_made_at_a
             np.testing.assert_array_equal(parts._oob.values[loss][way], values)
     graded = (whole.oob_proba_ > 0.5) != Y
     assert whole.oob_table_["hamming"]["gmv · calibrated"] == pytest.approx(np.nanmean(graded))
+
+
+def test_a_fit_for_a_measure_looks_at_beliefs_alone_and_says_so_where_losses_are_asked_for(monkeypatch):
+    given = {"n_estimators": 20, "oob_score": True, "random_state": 0}
+    known = EMODTClassifier(**given).fit(X, Y)
+    with monkeypatch.context() as patch:
+        patch.setattr(Beliefs, "decide", None)
+        fitted = EMODTClassifier(**given, loss="macro-f1").fit(X, Y)
+        calibrated = EMODTClassifier(**given, loss="macro-f1", calibration="sigmoid").fit(X, Y)
+    assert (fitted.oob_table_, fitted.oob_aggregation_) == ({}, "ctp")
+    assert calibrated.oob_aggregation_ == "ctp · calibrated"
+    np.testing.assert_array_equal(fitted.oob_proba_, known.oob_proba_)
+    assert fitted.oob_score_ == known.set_params(loss="macro-f1").oob_score_
+    for loss in ("micro-f1", "f1"):
+        np.testing.assert_array_equal(fitted.set_params(loss=loss).predict(X), known.set_params(loss=loss).predict(X))
+    with pytest.raises(ComitiaError, match="no out-of-bag losses are known for 'f1': fit with this loss"):
+        _ = fitted.oob_loss_
+    chosen = EMODTClassifier(**given, loss="macro-f1", aggregation="oob").fit(X, Y)
+    assert chosen.oob_table_.keys() == LOSSES.keys(), "any loss may be asked for after it"
 
 
 def judged(weight, values):

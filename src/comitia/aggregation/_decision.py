@@ -97,9 +97,13 @@ class Decision:
 
         A calibration serves for the pool that it was fitted to.  Votes and joint distributions stay what they are.
         """
-        if calibration is None or not isinstance(self.over, Pooled) or self.over.pool != pool or pool.joint:
+        if calibration is None or not self.pools_marginals(pool):
             return self
         return replace(self, over=Pooled(pool, calibration))
+
+    def pools_marginals(self, pool: Pool) -> bool:
+        """Whether it is over marginals that this pool makes."""
+        return isinstance(self.over, Pooled) and self.over.pool == pool and not pool.joint
 
     def within(self, constraints: Constraints | None) -> Decision:
         """Return the decision whose answers keep limits: the loss is minimised among the labelings they allow.

@@ -14,13 +14,13 @@ from comitia._labels import FloatArray
 from comitia._titles import BETWEEN
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
 from comitia.aggregation._kinds import aggregation_name
-from comitia.ensembles._base import MultilabelEnsemble
+from comitia.ensembles._base import MultilabelEnsemble, _instance_wise
 from comitia.ensembles._out_of_bag import CALIBRATED, Judging, OutOfBag, SparseMarginals
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
 from comitia.losses import Loss, get_loss
 from comitia.measures import Measure, get_target
-from comitia.relevance import Calibration, Reading, get_reading
+from comitia.relevance import Calibration, Reading, get_pool, get_reading
 from comitia.relevance._calibration import check_kind
 
 # Powers of the counts with which labelsets that were seen are tried.
@@ -143,10 +143,10 @@ class JudgedEnsemble(MultilabelEnsemble):
         """The way of deciding in use, by its name in the table."""
         if chosen_out_of_bag(self.aggregation):
             return self.oob_choice_
-        name = self._asked_for()[0]
-        twin = name + CALIBRATED
-        known = self._judged().values.values()
-        return twin if self.calibration is not None and any(twin in row for row in known) else name
+        self._judged()
+        (name, how), pool = self._asked_for(), get_pool(self.pool)
+        decision = how.decision(_instance_wise(self.loss), pool, get_reading(self.reading))
+        return name + CALIBRATED if self.calibration is not None and decision.pools_marginals(pool) else name
 
     @property
     def oob_losses_(self) -> FloatArray:

@@ -44,7 +44,8 @@ class Judging:
     Parameters
     ----------
     losses : tuple of Loss or Measure, or None
-        None for all that have a name, so that any of them may be asked for after a fit.
+        None for all that have a name, so that any of them may be asked for after a fit; but none where a measure of a
+        whole set is decided by an aggregation that was named: its cuts come from beliefs alone.
     all_ways : bool
         Whether every way of deciding is; without them there is nothing to choose from.
     """
@@ -105,8 +106,10 @@ class OutOfBag:
         judged = _judged(weight, unseen)
         losses: dict[str, Loss] = {}
         asked = (get_target(ensemble.loss), *(ensemble._judging.losses or ()))
+        chooses = chosen_out_of_bag(ensemble.aggregation)
         if ensemble._judges_decisions:
-            losses = {name: make() for name, make in LOSSES.items()} if ensemble._judging.losses is None else {}
+            if ensemble._judging.losses is None and (chooses or not isinstance(asked[0], Measure)):
+                losses = {name: make() for name, make in LOSSES.items()}
             for target in asked:
                 if not isinstance(target, Measure):
                     losses.setdefault(loss_name(target), target)
@@ -116,7 +119,7 @@ class OutOfBag:
             loss: {name: ensemble._limited(how.decision(target, pool, read)) for name, (how, read) in ways.items()}
             for loss, target in losses.items()
         }
-        if chosen_out_of_bag(ensemble.aggregation) and not any(isinstance(target, JaccardLoss) for target in asked):
+        if chooses and not any(isinstance(target, JaccardLoss) for target in asked):
             over_seen = ensemble._believes_in_seen
             decisions = {loss: _without_searches(row, reading, over_seen) for loss, row in decisions.items()}
         values: dict[str, dict[str, FloatArray]] = {
@@ -167,10 +170,8 @@ class OutOfBag:
         """Return the loss of each instance, (n,), by every way of deciding."""
         self._check(pool, reading, calibration)
         if loss_name(loss) not in self.values:
-            raise ComitiaError(
-                f"no out-of-bag losses are known for {loss!r}: fit with this loss, or choose one of"
-                f" {', '.join(map(repr, self.values))}."
-            )
+            known = f", or choose one of {', '.join(map(repr, self.values))}" if self.values else ""
+            raise ComitiaError(f"no out-of-bag losses are known for {loss!r}: fit with this loss{known}.")
         return self._ways(self.values[loss_name(loss)], calibration)
 
     def choice(self, loss: Any, pool: Any, reading: Any, calibration: str | None) -> str:
@@ -226,7 +227,7 @@ class OutOfBag:
             (loss, name): replace(decision, over=Pooled(mean))
             for loss, row in decisions.items()
             for name, decision in row.items()
-            if decision.over == Pooled(pool) and not pool.joint
+            if decision.pools_marginals(pool)
         }
         for loss, name in twins:
             self.values[loss][name + CALIBRATED] = np.full(len(self.Y), np.nan)
