@@ -10,6 +10,7 @@ from comitia import ComitiaError, decide
 from comitia.losses import CustomLoss, FLoss, Hamming, JaccardLoss, SubsetZeroOne
 from comitia.losses._abstention import Abstaining
 from comitia.losses._constraints import Constraints, Within, minimise_within
+from comitia.losses._count_kernels import count_relevant, fill_joint
 from comitia.losses._counts import CountLoss, Matthews, Recall
 from comitia.relevance import LabelSets, Marginals, NonEmpty, Shared, votes
 from tests.losses.test_counts import counted_risks, steep
@@ -134,6 +135,42 @@ def test_random_limits_are_kept_at_the_smallest_risk(data, seed):
                 assert allowed(limits, labeling)
                 expected = every_risk(loss, belief, i)
                 assert expected[labeling] <= min(expected[h] for h in candidates) + 1e-11
+
+
+def perverse(tp, fp, fn, tn):
+    """Linear in the hits, and the fewer of them the better."""
+    return tp + (tp + fp - 3.0) ** 2 / 9
+
+
+@pytest.mark.parametrize("loss", [FLoss(), FLoss(beta=0.7310585), Matthews(), CountLoss(perverse)], ids=repr)
+@pytest.mark.parametrize("sizes", [{}, {"at_least": 2, "at_most": 4}], ids=str)
+def test_trees_of_ten_labels_are_decided_best_of_all_labelings(loss, sizes):
+    rng, many = np.random.default_rng(5), 10
+    limits = Constraints(implies=tuple((k, (k - 1) // 3) for k in range(1, many)), exclusive=((1, 2),), **sizes)
+    every = np.array(labelings(many), np.int8)
+    every = every[limits.allows(every)]
+    beliefs = [rng.random((6, many)), rng.random((6, many)) ** 6, 1 - rng.random((3, many)) ** 6]
+    beliefs += [rng.integers(0, 3, (6, many)) / 2, np.full((1, many), 0.5), np.full((1, many), 1e-300)]
+    for belief in map(Marginals, beliefs):
+        reached = loss.risk(belief, minimise_within(loss, belief, limits))
+        for i, risk in enumerate(reached):
+            alike = belief.take(np.full(len(every), i))
+            assert risk <= loss.risk(alike, every).min() + 1e-11
+
+
+def test_how_many_are_relevant_beside_each_label_is_known_for_all_labels_at_once():
+    rng = np.random.default_rng(6)
+    for p in (rng.random(9), rng.random(9) ** 8, 1 - rng.random(9) ** 8, np.array([1.0, 1, 0.5, 0.5, 0, 0])):
+        falling = -np.sort(-p)
+        counts, joint = np.empty(len(p) + 1), np.full((len(p) + 1, len(p)), np.nan)
+        count_relevant(falling, counts)
+        for last in (len(p), 4):
+            fill_joint(falling, counts, last, joint)
+            for k, q in enumerate(falling):
+                others = np.ones(1)
+                for other in np.delete(falling, k):
+                    others = np.convolve(others, [1 - other, other])
+                np.testing.assert_allclose(joint[: last + 1, k], np.append(0, q * others)[: last + 1], atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["groups and sizes", "trees and sizes", "a group across a tree", "two parents"])

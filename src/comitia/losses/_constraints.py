@@ -169,7 +169,7 @@ def minimise_within(loss: Loss, belief: Relevance, constraints: Constraints, *, 
     Hamming            and trees of implications     exact: dynamic programming
     subset 0/1         as Hamming                    exact, from marginals; from label sets, any limits
     F, linear in hits  sizes, disjoint groups        exact: greedy for each size
-    F, linear in hits  and trees of implications     exact: dynamic programming for each size, O(K³)
+    F, linear in hits  and trees of implications     exact: dynamic programming for sizes in reach, O(K³)
     Jaccard, of counts sizes, disjoint groups        exact from marginals: top sets of the best of groups
     all others         any                           exact up to ``exact_labels`` labels, otherwise a search
     ================== ============================= =====================================================

@@ -44,6 +44,35 @@ def leave_out(counts, p, rest):
 
 
 @njit(cache=True, nogil=True)
+def fill_joint(p, counts, last, joint):
+    """Fill joint[s, k] with P(y_k = 1, s labels are relevant) for s up to ``last``; counts has those of s labels.
+
+    :func:`leave_out` for all labels together, which take a step at a time; p falls.
+    """
+    K = len(p)
+    likely = 0
+    while likely < K and p[likely] > 0.5:
+        likely += 1
+    above, below = p[:likely], p[likely:]
+    rest = np.zeros(likely)
+    for s in range(len(counts) - 1, 0, -1):
+        count = counts[s]
+        for k in range(likely):
+            rest[k] = max((count - (1.0 - above[k]) * rest[k]) / above[k], 0.0)
+        if s <= last:
+            row = joint[s, :likely]
+            for k in range(likely):
+                row[k] = above[k] * rest[k]
+    rest = np.zeros(K - likely)
+    for s in range(1, last + 1):
+        count, row = counts[s - 1], joint[s, likely:]
+        for k in range(K - likely):
+            rest[k] = max((count - below[k] * rest[k]) / (1.0 - below[k]), 0.0)
+            row[k] = below[k] * rest[k]
+    joint[0] = 0.0
+
+
+@njit(cache=True, nogil=True)
 def best_linear_sizes(ordered, lengths, constant, slope, at_least, at_most, sizes):
     """Find how many of the first labels have the smallest expected loss, which is linear in the hits.
 

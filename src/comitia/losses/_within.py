@@ -11,7 +11,7 @@ its label is taken and at ``skip_to[i]`` if not, in which case none below it is.
 import numpy as np
 
 from comitia._compiled import njit
-from comitia.losses._count_kernels import count_relevant, leave_out
+from comitia.losses._count_kernels import count_relevant, fill_joint
 from comitia.losses._independent import (
     NEGLIGIBLE,
     _on_a_grid,
@@ -188,31 +188,57 @@ def best_linear_labels(
 
 @njit(cache=True, nogil=True)
 def best_linear_tree(p, constant, slope, order, take_to, skip_to, at_least, at_most, labeling):
-    """Do as :func:`best_linear_labels` does for independent labels and trees of implications."""
+    """Do as :func:`best_linear_labels` does for independent labels and trees of implications.
+
+    No h labels have more hits than the h most probable, and none fewer than the h least probable: O(K²) for all h,
+    which bounds the loss that a walk of h labels can have.  Sizes are tried by rising bounds, O(K²) each, until none is
+    left that can be better: a few as a rule, all of them at worst.
+    """
     n, K = p.shape
-    labels = np.arange(K)
-    cardinality = np.arange(K + 1)
+    fixed, each_hit = np.ascontiguousarray(constant.T), np.ascontiguousarray(slope.T)
+    rounding = 1e-13 * (np.abs(constant).max() + K * np.abs(slope).max())
     counts = np.empty(K + 1)
-    rest = np.empty(K)
-    group_of = np.full(K, -1, np.int64)
-    seen = np.empty(0, np.int64)
+    joint = np.empty((K + 1, K))
+    top = np.zeros(K + 1)
+    bound = np.empty(K + 1)
+    delta, worth = np.empty(K), np.empty(K)
     best = np.empty((K + 1, at_most + 1))
     for i in range(n):
-        count_relevant(p[i], counts)
+        labels = np.argsort(-p[i])
+        falling = p[i][labels]
+        count_relevant(falling, counts)
         first, last = 0, K
         while counts[first] < NEGLIGIBLE:
             first += 1
         while counts[last] < NEGLIGIBLE:
             last -= 1
-        joint = np.zeros((K, last - first + 1))
-        for k in range(K):
-            leave_out(counts, p[i, k], rest)
-            for s in range(max(first, 1), last + 1):
-                joint[k, s - first] = p[i, k] * rest[s - 1]
-        _best_of_sizes(
-            joint, labels, cardinality[first : last + 1], counts[first : last + 1], K, constant, slope,
-            group_of, seen, len(order) > 0, order, take_to, skip_to, at_least, at_most, best, labeling[i],
-        )  # fmt: skip
+        fill_joint(falling, counts, last, joint)
+        bound[:] = 0.0
+        for s in range(first, last + 1):
+            mass, anyway, a_hit, row = counts[s], fixed[s], each_hit[s], joint[s]
+            for k in range(K):
+                top[k + 1] = top[k] + row[k]
+            for h in range(at_least, at_most + 1):
+                hits = top[h] if a_hit[h] < 0.0 else top[K] - top[K - h]
+                bound[h] += mass * anyway[h] + a_hit[h] * hits
+        smallest = np.inf
+        for h in at_least + np.argsort(bound[at_least : at_most + 1]):
+            if bound[h] - rounding > smallest:
+                break
+            risk = 0.0
+            delta[:] = 0.0
+            for s in range(first, last + 1):
+                risk += counts[s] * constant[h, s]
+                gain, row = -slope[h, s], joint[s]
+                for k in range(K):
+                    delta[k] += gain * row[k]
+            for k in range(K):
+                worth[labels[k]] = delta[k]
+            _fill_walks(worth, order, take_to, skip_to, h, best)
+            if risk - best[0, h] < smallest:
+                smallest = risk - best[0, h]
+                labeling[i] = 0
+                _follow_walk(worth, order, take_to, skip_to, h, best, labeling[i])
 
 
 @njit(cache=True, nogil=True)
