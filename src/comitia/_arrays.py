@@ -11,6 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from comitia._errors import ComitiaError
 
+HEAVIEST = 1e15
+"""What weights of instances may add up to: counts stay exact in double precision, and no product of them overflows."""
+
 
 def check_form(name: str, array: Any, dtype: DTypeLike, shape: Sequence[int | None]) -> None:
     """Raise unless ``array`` is a NumPy array of exactly this type and shape; None stands for any length.
@@ -90,7 +93,10 @@ def lies_in(value: Any, low: float, high: float) -> bool:
     >>> lies_in(0.5, 0, 1), lies_in("0.5", 0, 1), lies_in(float("nan"), 0, 1)
     (True, False, False)
     """
-    return isinstance(value, Real) and low <= float(value) <= high
+    try:
+        return isinstance(value, Real) and low <= float(value) <= high
+    except OverflowError:  # an integer larger than any float
+        return False
 
 
 def as_floats(name: str, values: Any) -> NDArray[np.float64]:
@@ -99,3 +105,25 @@ def as_floats(name: str, values: Any) -> NDArray[np.float64]:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ComitiaError(f"{name} must hold numbers; got {values!r}.") from None
+    except OverflowError:
+        raise ComitiaError(f"{name} must hold numbers up to 1.8e+308; got a larger one.") from None
+
+
+def as_weights(name: str, values: Any, n: int) -> NDArray[np.float64]:
+    """Return how much each of n instances counts, ones by default.
+
+    Examples
+    --------
+    >>> as_weights("weight", None, 2)
+    array([1., 1.])
+    >>> as_weights("weight", [1.0, 1e300], 2)
+    Traceback (most recent call last):
+      ...
+    comitia._errors.ComitiaError: weight must hold a number ≥ 0 for each of 2 instances, at most 1e+15 together.
+    """
+    weight = np.ones(n) if values is None else as_floats(name, values)
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if weight.shape != (n,) or not ((weight >= 0).all() and total <= HEAVIEST):
+        raise ComitiaError(f"{name} must hold a number ≥ 0 for each of {n} instances, at most {HEAVIEST:.0e} together.")
+    return weight

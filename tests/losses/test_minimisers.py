@@ -236,6 +236,10 @@ def test_jaccard_over_many_labels_is_never_worse_than_its_candidates_and_rarely_
         (lambda: Abstaining(Hamming(), 1e300), r"cost must be from 0 to 1e\+290; got 1e\+300"),
         (lambda: MacroF(beta=1e200), "beta must be from"),
         (lambda: Hamming(0, (1.0, 0.0)), "both costs are zero"),
+        (lambda: FLoss(beta=10**400), "beta must be from"),
+        (lambda: FLoss(zero_division=-(10**400)), "zero_division must"),
+        (lambda: Abstaining(Hamming(), 10**400), "cost must be from"),
+        (lambda: Hamming((1, 10**400)), r"false_positive must hold numbers up to 1\.8e\+308; got a larger one"),
     ],
 )
 @pytest.mark.filterwarnings("error")

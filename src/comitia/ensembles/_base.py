@@ -20,7 +20,7 @@ from comitia.ensembles._asking import Asking, Part, joined
 from comitia.ensembles._deciding import Deciding
 from comitia.ensembles._parameters import SparseOutput
 from comitia.ensembles._size import Size
-from comitia.ensembles._targets import Form, Targets, check_targets, encode
+from comitia.ensembles._targets import Form, Targets, check_targets, check_weights, encode
 from comitia.losses import Abstaining, cost_for_rate, rank_by
 from comitia.losses._topk import Order
 from comitia.measures import Measure, RecallAtLeast, get_target
@@ -216,7 +216,7 @@ class MultilabelEnsemble(Deciding, Asking, ClassifierMixin, BaseEstimator):
         truth, predicted = encode(y, *known), encode(self.predict(X), *known)
         if isinstance(truth, LabelRows) != isinstance(predicted, LabelRows):
             truth, predicted = listed(truth), listed(predicted)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(truth))
         target = get_target(self.loss)
         if isinstance(target, Measure):
             return target.value(truth, predicted, weights)

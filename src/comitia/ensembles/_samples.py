@@ -13,9 +13,6 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, Labels
 from comitia.ensembles._fingerprints import alike, fingerprints
 
-_MOST_COPIES = 10**15
-"""Most instances that a bootstrap draws: counts stay exact in double precision."""
-
 
 @dataclass(frozen=True)
 class Instances:
@@ -95,11 +92,6 @@ def draw(
     taken, or, if ``max_samples`` is given, that many distinct ones.
     """
     weight = instances.weight
-    if bootstrap and not weight.max() <= _MOST_COPIES / len(weight):
-        raise ComitiaError(
-            f"sample_weight must be at most {_MOST_COPIES:.0e} divided by the {len(weight)} instances, because a"
-            f" bootstrap draws as many copies; got {weight.max():g}. Divide all weights by the same number."
-        )
     total = max(round(float(weight.sum())), len(weight))
     if max_samples is None:
         size = total if bootstrap else len(weight)

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
+from comitia._arrays import HEAVIEST, as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import (
     FloatArray,
@@ -182,7 +183,15 @@ def check_lengths(X: Any, targets: Targets) -> int:
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
     """Return sample weights of shape (n,), ones by default."""
-    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    given = None if sample_weight is None else as_floats("sample_weight", sample_weight)
+    if given is not None and given.ndim == 0:
+        given = np.full(n, given)
+    weight = _check_sample_weight(given, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ComitiaError("Sample weights must contain at least one non-zero number.")
+    if not weight.max() <= HEAVIEST / n:
+        raise ComitiaError(
+            f"sample_weight must be at most {HEAVIEST:.0e} divided by the {n} instances, so that copies are counted"
+            f" exactly; got {weight.max():g}. Divide all weights by the same number."
+        )
     return np.asarray(weight)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite
-from numbers import Integral, Real
+from math import isfinite
+from numbers import Integral
+from sys import float_info
 from typing import Any, NamedTuple
 
+from comitia._arrays import lies_in
 from comitia._errors import ComitiaError
 from comitia.learners._boost_bins import MAX_BINS
 
@@ -60,10 +62,10 @@ def check_settings(
     if bins > MAX_BINS:
         raise ComitiaError(f"max_bins must be an integer from 2 to {MAX_BINS}; got {max_bins!r}.")
     for name, share in (("learning_rate", learning_rate), ("subsample", subsample)):
-        if not isinstance(share, Real) or not 0 < float(share) <= 1:
+        if not lies_in(share, 0, 1) or share == 0:
             raise ComitiaError(f"{name} must be a number in (0, 1]; got {share!r}.")
     for name, number in (("min_samples_leaf", min_samples_leaf), ("l2", l2)):
-        if not isinstance(number, Real) or not 0 <= float(number) < inf:
+        if not lies_in(number, 0, float_info.max):
             raise ComitiaError(f"{name} must be a number, at least 0; got {number!r}.")
     return Settings(
         float(learning_rate),

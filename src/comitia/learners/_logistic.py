@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from comitia._arrays import check_finite, check_sparse
+from comitia._arrays import as_floats, check_finite, check_sparse
 from comitia._errors import ComitiaError
 from comitia._jobs import one_blas_thread
 from comitia.learners._device import get_device
@@ -379,7 +379,7 @@ def _checked_mask(mask: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.
 
 def _check_solvable(C: float, weights: Array) -> None:
     smallest, largest = SOLVABLE
-    scale = C * float(weights.max())
+    scale = float(as_floats("C", C)) * float(weights.max())
     if not smallest <= scale <= largest:
         raise ComitiaError(
             f"C times the largest sample weight must lie between {smallest:g} and {largest:g}; got {scale:g} (C={C!r})."

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import isfinite, sqrt
-from numbers import Integral, Real
+from numbers import Integral
+from sys import float_info
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from comitia._arrays import check_sparse
+from comitia._arrays import check_sparse, lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import checked, listed
 from comitia.learners._tree_growth import Limits, SparseLabels
@@ -114,7 +115,7 @@ def check_limits(
     ):
         if not isinstance(value, Integral) or value < least:
             raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
-    if not isinstance(min_impurity_decrease, Real) or not 0 <= min_impurity_decrease < np.inf:
+    if not lies_in(min_impurity_decrease, 0, float_info.max):
         raise ComitiaError(f"min_impurity_decrease must be a number, at least 0; got {min_impurity_decrease!r}.")
     return Limits(
         _n_features_to_try(max_features, n_features),

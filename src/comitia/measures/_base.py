@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._arrays import as_weights
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, LabelRows, check_labels, checked, listed
 from comitia._titles import Terms
@@ -232,9 +233,7 @@ def _judged(p: ArrayLike, truth: ArrayLike, weight: ArrayLike | None) -> tuple[F
 
 
 def _weights(weight: ArrayLike | None, n: int) -> FloatArray:
-    if weight is None:
-        return np.ones(n)
-    mass = np.asarray(weight, dtype=np.float64)
-    if mass.shape != (n,) or not (np.isfinite(mass).all() and (mass >= 0).all() and (not n or mass.any())):
-        raise ComitiaError(f"weight must hold a finite number, not negative, for each of {n} instances, not all zero.")
+    mass = as_weights("weight", weight, n)
+    if n and not mass.any():
+        raise ComitiaError("weight must hold some number other than zero.")
     return mass

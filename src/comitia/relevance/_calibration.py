@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
+from comitia._arrays import as_weights
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
 from comitia._names import unknown
@@ -162,9 +163,7 @@ def fit_calibration(
     if belief.shape != truth.shape:
         raise ComitiaError(f"p and Y must have one shape; got {belief.shape} and {truth.shape}.")
     check_kind(kind)
-    w = np.ones(len(belief)) if weight is None else np.asarray(weight, dtype=np.float64)
-    if w.shape != (len(belief),) or not (np.isfinite(w).all() and (w >= 0).all()):
-        raise ComitiaError(f"weight must hold a finite weight for each of {len(belief)} instances, none negative.")
+    w = as_weights("weight", weight, len(belief))
     belief, truth, w = belief[w > 0], truth[w > 0], w[w > 0]
     rows = _Rows.of(belief, truth, min_positives)
     return rows.fitted(w, rows.chosen(w, kind, _dealt(belief, truth, random_state)))

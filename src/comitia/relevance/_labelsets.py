@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
+from comitia._arrays import as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, LabelArray, check_labels, distinct_rows, index_patterns, pack
 from comitia._threads import over_slices
@@ -79,7 +80,7 @@ class LabelSets(Relevance):
             raise ComitiaError("table must hold each labeling once; some rows are equal.")
         if not (np.isfinite(weights.data).all() and (weights.data >= 0).all()):
             raise ComitiaError("weights must be finite and not negative.")
-        total = np.asarray(self.total, dtype=np.float64)
+        total = as_floats("total", self.total)
         if total.ndim not in (0, 1) or (total.ndim == 1 and len(total) != weights.shape[0]):
             raise ComitiaError(
                 f"total must be a number or hold one for each of {weights.shape[0]} instances; got shape {total.shape}."
@@ -122,7 +123,7 @@ class LabelSets(Relevance):
         labelings, weights = [], []
         for i, (instance, mass) in enumerate(rows):
             labelings.append(check_labels(instance, f"the labelings of instance {i}"))
-            weights.append(np.asarray(mass, dtype=np.float64))
+            weights.append(as_floats(f"the weights of instance {i}", mass))
             if weights[i].shape != (len(labelings[i]),):
                 raise ComitiaError(
                     f"instance {i} has {len(labelings[i])} labelings and weights of shape {weights[i].shape}."
@@ -198,7 +199,7 @@ class LabelSets(Relevance):
 
 def _checked_weights(given: Any) -> csr_array:
     """Return weights as a CSR matrix whose inside compiled loops can follow, entries of a row in their order."""
-    weights = csr_array(given, dtype=np.float64)
+    weights = csr_array(given if issparse(given) else as_floats("weights", given), dtype=np.float64)
     try:
         weights.check_format(full_check=True)
     except ValueError as error:
