@@ -99,7 +99,9 @@ def _commanded(place: Path, rng: random.Random) -> str:
     few = ("-m", "2", "--folds", "2", "--ensembles", "emodt", "--losses", "f1", "-j", "1")
     said = _said("compare", str(data), *labels, *few, "-o", str(place / "run"), *rng.choice([(), ("--json",)]))
     said += _said("train", str(data), *labels, "-m", "2", "-o", str(place / "m.skops"))
-    said += _said("predict", str(place / "m.skops"), str(data), "-o", str(place / "run" / "predicted.csv"))
+    model = ("predict", str(place / "m.skops"), str(data))
+    said += _said(*model, "-o", str(place / "run" / "predicted.csv"))
+    said += _said(*model, "--labels-in-one-column", "-o", str(place / "run" / "one.csv"))
     return _wrong(place / "run", said) or "commands: nothing is obeyed"
 
 
@@ -153,10 +155,12 @@ def _html(text: str) -> Iterator[str]:
 def _csv(text: str) -> Iterator[str]:
     for row in csv.reader(io.StringIO(text, newline="")):
         for cell in row:
-            if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) and not re.fullmatch(
-                r"-?[0-9.]+(e-?\d+)?", cell
-            ):
-                yield f"the cell {cell[:80]!r}"
+            # Where a comma is no separator, semicolons are: what they part has cells of its own, but within quotes.
+            for part in [cell] if '"' in cell or "," in cell else cell.split(";"):
+                if part.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) and not re.fullmatch(
+                    r"-?[0-9.]+(e-?\d+)?", part
+                ):
+                    yield f"the cell {cell[:80]!r}"
 
 
 def _latex(text: str) -> Iterator[str]:

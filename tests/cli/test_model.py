@@ -271,6 +271,17 @@ def test_names_that_begin_a_formula_are_texts_in_csv(joint, mine):
         assert comitia("predict", "model.skops", "mine.csv", "-o", name).code == 0
     assert list(pd.read_csv("out.csv").columns) == [*(f"'{label}" for label in labels[:4]), "calm"]
     assert list(pd.read_parquet("out.parquet").columns) == labels
+    found = [
+        ";".join(name for name, one in zip(labels, row, strict=True) if one)
+        for row in pd.read_parquet("out.parquet").to_numpy()
+    ]
+    assert any(";@" in cell for cell in found)
+    for name in ("one.csv", "one.parquet"):
+        assert comitia("predict", "model.skops", "mine.csv", "--labels-in-one-column", "-o", name).code == 0
+    assert pd.read_parquet("one.parquet")["labels"].tolist() == found
+    told = pd.read_csv("one.csv", keep_default_na=False)["labels"].tolist()
+    assert [";".join(name.removeprefix("'") for name in cell.split(";")) for cell in told] == found
+    assert not any(name.startswith(("=", "+", "-", "@")) for cell in told for name in cell.split(";"))
 
 
 def test_the_version_of_a_model_is_no_markup(joint, mine):

@@ -125,10 +125,23 @@ def _hold_something(data: Dataset, labels: Sequence[str]) -> bool:
 def write_answers(frame: Any, output: Path | TextIO) -> None:
     """Write a frame to a CSV or Parquet file, whole or not at all, or as CSV to an open one."""
     if not isinstance(output, Path):
-        frame.rename(columns=in_csv).to_csv(output, index=False)
+        _in_csv(frame).to_csv(output, index=False)
         return
     with whole_file(output) as file:
         if output.suffix.lower() == ".parquet":
             frame.to_parquet(file, index=False)
         else:
-            frame.rename(columns=in_csv).to_csv(file, index=False)
+            _in_csv(frame).to_csv(file, index=False)
+
+
+def _in_csv(frame: Any) -> Any:
+    """Return a frame in which no name begins a formula, neither where a spreadsheet takes semicolons for separators.
+
+    What holds a quotation mark, as JSON does, is written in quotes, within which it takes none.
+    """
+    frame = frame.rename(columns=in_csv)
+    if ONE_COLUMN not in frame:
+        return frame
+    cells = frame[ONE_COLUMN].tolist()
+    cells = [in_csv(cell) if '"' in cell else ";".join(map(in_csv, cell.split(";"))) for cell in cells]
+    return frame.assign(**{ONE_COLUMN: cells})
