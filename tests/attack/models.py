@@ -44,21 +44,29 @@ FITTED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "cuts": (DATA.X, DATA.Y, {"oob_score": True, "loss": "macro-f1", "calibration": "oob", "pool": "median"}),
 }
 """What models are fitted on and with, so that files hold whatever an ensemble may keep."""
+MADE = {**ENSEMBLES, "bagging": comitia.MultilabelBaggingClassifier, "voting": comitia.MultilabelVotingClassifier}
+"""Whatever can be saved; the last two with ensembles of ours as members, since files of others need trust."""
 
 
 def prepare(folder: Path) -> None:
     """Save models of every ensemble: of arrays, frames and sparse matrices, chosen, calibrated and limited."""
-    for kind, make in ENSEMBLES.items():
+    for kind, make in MADE.items():
         for name, (X, Y, options) in FITTED.items():
             with warnings.catch_warnings(action="ignore"):
                 model = _small(kind, make, name, options).fit(X, Y)
+                if kind == "voting" and "calibration" in options:
+                    model.tune(X, Y)
             comitia.save(model, folder / f"{kind}-{name}.skops")
 
 
 def _small(kind: str, make: Any, name: str, options: dict[str, Any]) -> Any:
+    both = [("trees", comitia.EMODTClassifier(8)), ("lines", comitia.EBRClassifier(n_estimators=8))]
     if kind == "committee":
-        both = [("trees", comitia.EMODTClassifier(8)), ("lines", comitia.EBRClassifier(n_estimators=8))]
         return make(both, **{key: value for key, value in options.items() if key != "oob_score"})
+    if kind == "voting":  # what is out of bag is unknown there, and nothing is chosen by it
+        return make(both, **{k: v for k, v in options.items() if k != "oob_score" and v != "oob"}, weights=[1, 2])
+    if kind == "bagging":
+        return make(comitia.EMODTClassifier(2), 12 if len(options) > 2 else 4, random_state=0, **options)
     if kind == "ecc" and name in ("sparse", "limits"):
         options = {**options, "chain_method": "joint"}
     # Calibrations and cuts need what several members have not seen of every instance.
