@@ -54,13 +54,13 @@ class Deciding:
 
     def can_decide_by(self, aggregation: HowLike) -> bool:
         """Return whether members give what an aggregation needs: some pool joint distributions."""
-        loss = _instance_wise(self.loss)
+        loss = instance_wise(self.loss)
         decision = get_aggregation(aggregation, loss).decision(loss, get_pool(self.pool), get_reading(self.reading))
         return self.supports_joint or not decision.needs_joint
 
     def _check_decision(self) -> None:
         """Refuse before a fit what could not be decided after it."""
-        loss = _instance_wise(self.loss)
+        loss = instance_wise(self.loss)
         check_kind(self.calibration)
         self._decision(loss, *self._named_way(loss), None)
 
@@ -88,7 +88,7 @@ class Deciding:
     def _named_way(self, loss: Loss | Measure) -> tuple[Aggregation, Reading]:
         # The cuts of a measure were found on marginals as they are: they serve for no others.
         reading = "independent" if isinstance(loss, Measure) else self.reading
-        how = get_aggregation(self.aggregation, _instance_wise(loss))
+        how = get_aggregation(self.aggregation, instance_wise(loss))
         if how.calibrated and check_kind(self.calibration) is None:
             raise ComitiaError(
                 f"aggregation={self.aggregation!r} decides by calibrated beliefs: set calibration to 'oob', 'sigmoid'"
@@ -109,7 +109,7 @@ class Deciding:
     def _pooled_belief(self) -> Decision:
         """Return the ensemble's belief as it is read, the joint mixture where that decides."""
         aggregation, reading, calibration = self._way(get_target(self.loss))
-        if self._decision(_instance_wise(self.loss), aggregation, reading, calibration).needs_joint:
+        if self._decision(instance_wise(self.loss), aggregation, reading, calibration).needs_joint:
             return self._belief(mixture, get_reading(self.reading))
         return self._belief(get_pool(self.pool), get_reading(self.reading), calibration)
 
@@ -140,7 +140,7 @@ class Deciding:
         return self.observed_.leaving_out(held.Y, held.weight)
 
 
-def _instance_wise(loss: Any) -> Loss:
+def instance_wise(loss: Any) -> Loss:
     """Return a loss; a measure of a whole set is decided by cuts, as Hamming loss is."""
     target = get_target(loss)
     return Hamming() if isinstance(target, Measure) else target

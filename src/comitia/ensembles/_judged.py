@@ -14,7 +14,8 @@ from comitia._labels import FloatArray
 from comitia._titles import BETWEEN
 from comitia.aggregation import AGGREGATIONS, Aggregation, get_aggregation
 from comitia.aggregation._kinds import aggregation_name
-from comitia.ensembles._base import MultilabelEnsemble, _instance_wise
+from comitia.ensembles._base import MultilabelEnsemble
+from comitia.ensembles._deciding import instance_wise
 from comitia.ensembles._out_of_bag import CALIBRATED, Judging, OutOfBag, SparseMarginals
 from comitia.ensembles._parameters import chosen_out_of_bag
 from comitia.ensembles._unseen import Unseen
@@ -145,7 +146,7 @@ class JudgedEnsemble(MultilabelEnsemble):
             return self.oob_choice_
         self._judged()
         (name, how), pool = self._asked_for(), get_pool(self.pool)
-        decision = how.decision(_instance_wise(self.loss), pool, get_reading(self.reading))
+        decision = how.decision(instance_wise(self.loss), pool, get_reading(self.reading))
         return name + CALIBRATED if self.calibration is not None and decision.pools_marginals(pool) else name
 
     @property
