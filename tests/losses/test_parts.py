@@ -31,7 +31,6 @@ SIZES = [
     "losses._base._PAIRS_AT_ONCE",
     "losses._base._ROWS_AT_ONCE",
     "losses._base._REMEMBERED",
-    "losses._abstention._PAIRS_AT_ONCE",
     "losses._search._CELLS",
     "measures._cuts._CELLS",
 ]
