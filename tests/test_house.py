@@ -121,6 +121,17 @@ def test_examples_can_be_pasted_and_import_what_they_use_from_public_doors():
         assert "._" not in "".join(line for line in source.splitlines() if "import" in line), name
 
 
+def test_what_public_docstrings_mention_of_ours_is_public():
+    for name, thing in [*doors(), *methods()]:
+        for said in re.findall(r"`~?comitia\.(\w[\w.]*)", inspect.getdoc(thing) or ""):
+            found = comitia
+            for part in said.rstrip(".").split("."):
+                at_door = not inspect.ismodule(found) or part in found.__all__ or inspect.ismodule(getattr(found, part))
+                assert at_door, f"{name}: comitia.{said}"
+                assert not part.startswith("_"), f"{name}: comitia.{said}"
+                found = getattr(found, part)
+
+
 # What is called otherwise where it is installed from.
 _DISTRIBUTIONS = {"sklearn": "scikit-learn", "arff": "liac-arff", "mlrl": "mlrl-boomer", "xgboost": "xgboost-cpu"}
 _TOOLS = {"comitia", "build", "import-linter", "pytest-xdist", "ruff", "myst-parser", "numpydoc", "pydata-sphinx-theme"}

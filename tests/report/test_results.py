@@ -164,6 +164,7 @@ from comitia import Results
 results = Results(pd.DataFrame(json.load(open({str(tmp_path / "rows.json")!r}))))
 assert repr(results) and results._repr_html_() and results.table("f1") and results.markdown()
 assert not {{"matplotlib", "plotly", "typer"}} & set(sys.modules)
+assert "ranks" in results.figure_names
 assert results.figure("ranks").axes
 """
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -212,7 +212,7 @@ def get_aggregation(aggregation: AggregationLike | None, loss: Loss) -> Aggregat
         return aggregation
     name = advised(loss) if aggregation is None else aggregation
     first, *more = (part.strip() for part in name.split(_titles.BETWEEN.strip())) if isinstance(name, str) else ("",)
-    known = as_known(first, AGGREGATIONS)
+    known = as_known(first, AGGREGATIONS, _titles.AGGREGATIONS)
     if known not in AGGREGATIONS:
         raise ComitiaError(unknown("aggregation", name, AGGREGATIONS))
     found = AGGREGATIONS[known]

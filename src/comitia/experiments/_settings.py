@@ -66,7 +66,7 @@ class EnsembleSetting:
         What the ensemble is called in results; the kind, or the class of the object, by default.
     choose : mapping
         Parameters whose values are chosen on the training part of every fold, each with its candidates, such as
-        ``{estimator__C = [1.0, 10.0]}``; see `comitia.experiments._choose`.
+        ``{estimator__C = [1.0, 10.0]}``, by the out-of-bag loss of small ensembles.
     estimator : classifier, optional
         In place of a kind: one of our ensembles as an object, or any multilabel classifier of scikit-learn's kind.
         It is cloned for every fold.  Of ours, all that follows from the plan (seed, loss, aggregation) is set; any
