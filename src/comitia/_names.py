@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
+from typing import TypeVar
+
+from comitia._errors import ComitiaError
+
+Value = TypeVar("Value")
 
 # Control characters, and those that turn the direction of the text after them.
 _HIDDEN = re.compile("[\x00-\x08\n-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -59,6 +64,23 @@ def as_known(name: str, known: Collection[str], titles: Mapping[str, str] | None
     small = name.casefold().removesuffix(" loss")
     meant = {title.casefold().removesuffix(" loss"): one for one, title in (titles or {}).items() if one in known}
     return {**meant, **{one.casefold(): one for one in known}}.get(small, name)
+
+
+def looked_up(
+    kind: str, name: object, known: Mapping[str, Value], titles: Callable[[Value], str] | None = None
+) -> Value:
+    """Return what a name stands for, also in other letters or as it is printed, or say which names there are.
+
+    Examples
+    --------
+    >>> looked_up("pool", "Mean", {"mean": 1, "median": 2})
+    1
+    """
+    printed = None if titles is None else {one: titles(value) for one, value in known.items()}
+    meant = as_known(name, known, printed) if isinstance(name, str) else ""
+    if meant not in known:
+        raise ComitiaError(unknown(kind, name, known))
+    return known[meant]
 
 
 def printable(name: object) -> str:

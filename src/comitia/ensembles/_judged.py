@@ -102,7 +102,7 @@ class JudgedEnsemble(MultilabelEnsemble):
         if not chosen_out_of_bag(self.aggregation):
             name, how = self._asked_for()
             ways.setdefault(name, (how, reading))
-        elif self.reading == "auto":
+        elif reading == get_reading("auto"):
             over_seen = ("ctp", "ctp-joint") if self._believes_in_seen else ("ctp",)
             for power, name in product(_POWERS, over_seen):
                 way = f"{name}{BETWEEN}seen {power:g}"

@@ -128,16 +128,19 @@ class CountLoss(LossOfCounts):
             raise ComitiaError(f"function must be a function of (tp, fp, fn, tn); got {self.function!r}.")
 
     def of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
-        values = np.asarray(self.function(tp, fp, fn, tn), dtype=np.float64)
-        if values.shape != tp.shape:
-            raise ComitiaError(f"the loss function must return losses of shape {tp.shape}; got shape {values.shape}.")
-        if not np.isfinite(values).all():
-            at = tuple(np.argwhere(~np.isfinite(values))[0])
-            raise ComitiaError(
-                "the loss function must return finite losses; for"
-                f" tp={tp[at]:g}, fp={fp[at]:g}, fn={fn[at]:g}, tn={tn[at]:g} it returned {values[at]}."
-            )
-        return values
+        return returned_of(self.function, (tp, fp, fn, tn), "losses")
+
+
+def returned_of(function: Callable[..., Any], counts: tuple[FloatArray, ...], what: str) -> FloatArray:
+    """Return what a user's function makes of tp, fp, fn and tn, a finite number for each of them."""
+    values, shape = np.asarray(function(*counts), dtype=np.float64), counts[0].shape
+    if values.shape != shape:
+        raise ComitiaError(f"the function must return {what} of shape {shape}; got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        at = tuple(np.argwhere(~np.isfinite(values))[0])
+        given = ", ".join(f"{name}={count[at]:g}" for name, count in zip(("tp", "fp", "fn", "tn"), counts, strict=True))
+        raise ComitiaError(f"the function must return finite {what}; for {given} it returned {values[at]}.")
+    return values
 
 
 @dataclass(frozen=True)

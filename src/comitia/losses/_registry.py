@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from comitia import _titles
 from comitia._errors import ComitiaError
-from comitia._names import as_known, unknown
+from comitia._names import looked_up
 from comitia.losses._base import Loss
 from comitia.losses._custom import CustomLoss
 from comitia.losses._fmeasure import FLoss
@@ -53,10 +53,7 @@ def get_loss(loss: LossLike, **parameters: Any) -> Loss:
             raise ComitiaError(f"parameters go with a name: {loss!r} has its own; got {sorted(parameters)} as well.")
         return loss
     if isinstance(loss, str):
-        name = as_known(loss, LOSSES, {known: kind.title for known, kind in LOSSES.items()})
-        if name not in LOSSES:
-            raise ComitiaError(unknown("loss", loss, LOSSES))
-        return LOSSES[name](**parameters)
+        return looked_up("loss", loss, LOSSES, lambda kind: kind.title)(**parameters)
     if callable(loss):
         return CustomLoss(loss, **parameters)
     raise ComitiaError(f"loss must be a name, a Loss or a function of (truth, labeling); got {loss!r}.")

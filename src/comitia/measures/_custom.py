@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray
-from comitia.losses._counts import CountLoss
+from comitia.losses._counts import CountLoss, returned_of
 from comitia.measures._base import Measure
 from comitia.measures._cuts import best_cuts
 from comitia.relevance import Marginals
@@ -75,13 +75,4 @@ class CountMeasure(Measure):
         return -self._of_counts(tp, fp, fn, tn)
 
     def _of_counts(self, tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
-        values = np.asarray(self.function(tp, fp, fn, tn), dtype=np.float64)
-        if values.shape != tp.shape:
-            raise ComitiaError(f"the function must return values of shape {tp.shape}; got shape {values.shape}.")
-        if not np.isfinite(values).all():
-            at = tuple(np.argwhere(~np.isfinite(values))[0])
-            raise ComitiaError(
-                "the function must return finite values; for"
-                f" tp={tp[at]:g}, fp={fp[at]:g}, fn={fn[at]:g}, tn={tn[at]:g} it returned {values[at]}."
-            )
-        return values
+        return returned_of(self.function, (tp, fp, fn, tn), "values")

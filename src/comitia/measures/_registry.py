@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from comitia import _titles
 from comitia._errors import ComitiaError
-from comitia._names import as_known, unknown
+from comitia._names import looked_up
 from comitia.losses import LOSSES, Loss, get_loss
 from comitia.losses._registry import LossLike
 from comitia.measures._averages import BalancedAccuracy, MacroF, MacroJaccard, MicroF
@@ -52,10 +52,7 @@ def get_measure(measure: MeasureLike, **parameters: Any) -> Measure:
             raise ComitiaError(f"parameters go with a name: {measure!r} has its own; got {sorted(parameters)} as well.")
         return measure
     if isinstance(measure, str):
-        name = as_known(measure, MEASURES, {known: kind.title for known, kind in MEASURES.items()})
-        if name not in MEASURES:
-            raise ComitiaError(unknown("measure", measure, MEASURES))
-        return MEASURES[name](**parameters)
+        return looked_up("measure", measure, MEASURES, lambda kind: kind.title)(**parameters)
     if callable(measure):
         return CountMeasure(measure, **parameters)
     raise ComitiaError(f"measure must be a name, a Measure or a function of (tp, fp, fn, tn); got {measure!r}.")
@@ -76,10 +73,7 @@ def get_target(loss: TargetLike) -> Loss | Measure:
         return loss
     if isinstance(loss, str):
         known: dict[str, type[Loss] | type[Measure]] = {**LOSSES, **MEASURES}
-        name = as_known(loss, known, {name: kind.title for name, kind in known.items()})
-        if name not in known:
-            raise ComitiaError(unknown("loss", loss, known))
-        return known[name]()
+        return looked_up("loss", loss, known, lambda kind: kind.title)()
     return get_loss(loss)
 
 

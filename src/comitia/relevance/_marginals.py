@@ -16,8 +16,25 @@ from comitia.relevance._base import Relevance
 from comitia.relevance._observed import Observed
 
 
+class _WithMarginals(Relevance):
+    """A belief that holds its marginals, ``p`` (n, K)."""
+
+    p: FloatArray
+
+    @property
+    def n_instances(self) -> int:
+        return len(self.p)
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.p.shape[1])
+
+    def marginals(self) -> FloatArray:
+        return self.p
+
+
 @dataclass(frozen=True, eq=False)
-class Marginals(Relevance):
+class Marginals(_WithMarginals):
     """Marginal probabilities of relevance.
 
     A loss that needs more than marginals reads them as independent labels, P(y) = Π p_k^{y_k} (1 − p_k)^{1 − y_k}.
@@ -58,17 +75,6 @@ class Marginals(Relevance):
             )
         object.__setattr__(self, "p", p)
 
-    @property
-    def n_instances(self) -> int:
-        return len(self.p)
-
-    @property
-    def n_labels(self) -> int:
-        return int(self.p.shape[1])
-
-    def marginals(self) -> FloatArray:
-        return self.p
-
     def take(self, rows: IntArray) -> Marginals:
         return self.unchecked(p=self.p[rows], observed=self.observed and self.observed.take(rows))
 
@@ -92,7 +98,7 @@ _LEAST_TOTAL = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
-class NonEmptyMarginals(Relevance):
+class NonEmptyMarginals(_WithMarginals):
     """Independent labels of which at least one is relevant.
 
     Parameters
@@ -133,17 +139,6 @@ class NonEmptyMarginals(Relevance):
 
         over_slices(condition, len(q))
         return cls.unchecked(q=q, p=p)
-
-    @property
-    def n_instances(self) -> int:
-        return len(self.p)
-
-    @property
-    def n_labels(self) -> int:
-        return int(self.p.shape[1])
-
-    def marginals(self) -> FloatArray:
-        return self.p
 
     def some(self) -> FloatArray:
         """Return s = 1 − Π (1 − q_k), the weight of all labelings but the empty one, of shape (n,)."""

@@ -16,7 +16,7 @@ from comitia import _titles
 from comitia._arrays import as_floats, lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, distinct_rows
-from comitia._names import unknown
+from comitia._names import looked_up
 from comitia.relevance._ballots import check_member_weights
 from comitia.relevance._base import Held, Members, Relevance, Shared, SharedMembers
 from comitia.relevance._kernels import put_held, put_rows
@@ -333,16 +333,12 @@ _titles.EXPLAINED.update({name: pool.about for name, pool in POOLS.items()})
 
 
 def get_pool(pool: PoolLike) -> Pool:
-    """Return the pool of this name, or the pool itself.
+    """Return the pool of this name, in any letters, or the pool itself.
 
     Examples
     --------
     >>> from comitia.relevance import get_pool
-    >>> get_pool("median")
+    >>> get_pool("Median")
     Median()
     """
-    if isinstance(pool, Pool):
-        return pool
-    if not isinstance(pool, str) or pool not in POOLS:
-        raise ComitiaError(unknown("pool", pool, POOLS))
-    return POOLS[pool]
+    return pool if isinstance(pool, Pool) else looked_up("pool", pool, POOLS)

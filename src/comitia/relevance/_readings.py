@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 from comitia import _titles
 from comitia._arrays import is_count, lies_in
 from comitia._errors import ComitiaError
-from comitia._names import unknown
+from comitia._names import looked_up
 from comitia.relevance._base import Relevance, Shared
 from comitia.relevance._labelsets import LabelSets
 from comitia.relevance._marginals import Marginals, NonEmptyMarginals
@@ -216,7 +216,7 @@ _titles.EXPLAINED.update({name: reading.about for name, reading in READINGS.item
 
 
 def get_reading(reading: ReadingLike) -> Reading:
-    """Return the reading of this name, or the reading itself.
+    """Return the reading of this name, in any letters, or the reading itself.
 
     Examples
     --------
@@ -224,8 +224,4 @@ def get_reading(reading: ReadingLike) -> Reading:
     >>> get_reading("nonempty")
     NonEmpty()
     """
-    if isinstance(reading, Reading):
-        return reading
-    if not isinstance(reading, str) or reading not in READINGS:
-        raise ComitiaError(unknown("reading", reading, READINGS))
-    return READINGS[reading]
+    return reading if isinstance(reading, Reading) else looked_up("reading", reading, READINGS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from comitia._errors import ComitiaError
-from comitia._names import unknown
+from comitia._names import looked_up, unknown
 from comitia.report import _blocks as _blocks
 from comitia.report._answers import Answer, answers
 from comitia.report._blocks import Block
@@ -206,18 +206,13 @@ class Results:
             "csv": table.to_csv,
             "html": table.to_html,
         }
-        if format not in writers:
-            raise ComitiaError(unknown("format", format, writers))
-        return writers[format]()
+        return looked_up("format", format, writers)()
 
     def figure(self, name: str) -> Figure:
         """Draw a figure with matplotlib; `figure_names` has the names."""
         from comitia.report._write import figure_makers
 
-        makers = figure_makers(self)
-        if name not in makers:
-            raise ComitiaError(unknown("figure", name, makers))
-        return makers[name]()
+        return looked_up("figure", name, figure_makers(self))()
 
     @property
     def figure_names(self) -> list[str]:
