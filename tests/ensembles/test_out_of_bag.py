@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from comitia import LOSSES, Beliefs, ComitiaError, EBRClassifier, EMODTClassifier
+from comitia import LOSSES, Beliefs, ComitiaError, EBRClassifier, EMODTClassifier, get_reading
 from comitia.ensembles import _asking, _few_labels, _out_of_bag
 from comitia.ensembles._out_of_bag import OutOfBag, best_way
 from comitia.losses import Hamming, SubsetZeroOne
@@ -124,3 +124,10 @@ def test_a_warm_start_on_other_instances_is_refused_where_members_are_judged():
     assert len(fitted.members_) == 3
     fitted.set_params(oob_score=False).fit(X[:40], Y[:40])
     assert len(fitted.members_) == 5
+
+
+def test_the_usual_reading_leaves_the_choice_of_one_however_it_is_given():
+    usual = {"n_estimators": 4, "aggregation": "oob", "oob_score": True, "random_state": 0}
+    tables = [EMODTClassifier(reading=one, **usual).fit(X, Y).oob_table_ for one in ("auto", "Auto", get_reading("auto"))]
+    assert "ctp · seen 0.3" in tables[0]["f1"]
+    assert tables[0] == tables[1] == tables[2]
