@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from comitia import ComitiaError, EBRClassifier, MultilabelBaggingClassifier, _clusters
+from comitia._compare import read_run
 from comitia.experiments import ClusterError, EnsembleSetting, Store, run_plan
 from comitia.learners import _logistic_blocks
 from tests.experiments import on_clusters
@@ -127,6 +128,7 @@ def test_workers_that_round_differently_are_warned_of_recorded_and_refused_where
         client.run(_undo, workers=[odd])
     assert len(found.roundings) == 2
     assert sum(found.roundings.values()) == 6
+    assert "2 kinds: the last digits of results depend on which machine" in read_run(tmp_path).html()
     (tmp_path / f"cells/{next(iter(plan.cells())).key}.jsonl").unlink()
     with pytest.raises(ClusterError, match="same_bits"):
         run_plan(plan, tmp_path, n_jobs=1, same_bits=True)
