@@ -55,6 +55,7 @@ def test_labels_are_taken_as_lists_of_names_and_as_words(joint, of_arrays):
     lists = [[name for name, one in zip(names, row, strict=True) if one] for row in joint.Y]
     assert values(found := compare(joint.X, lists, **FEW)) == values(of_arrays)
     assert found.datasets[0]["label_names"] == names
+    assert values(compare(joint.X, pl.Series(lists), **FEW)) == values(of_arrays)
     words = pd.DataFrame({name: np.where(joint.Y[:, k], "yes", "no") for k, name in enumerate(names)})
     assert values(compare(joint.X, words.assign(c=joint.Y[:, 2]), **FEW)) == values(of_arrays)
 

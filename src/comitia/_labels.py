@@ -280,11 +280,12 @@ def _index(starts: Any, words: Any, place: Any, slots: Any, bits: int, first: An
 
 def are_names(y: Any) -> bool:
     """Whether y holds, for each instance, a list or a set of the names of its labels."""
-    objects = getattr(getattr(y, "dtype", None), "kind", "") == "O" and getattr(y, "ndim", 0) == 1
-    if not (isinstance(y, list | tuple) or objects):
+    # A column of pandas or polars holds lists as objects, or in a type of its own, which has no kind or O for one.
+    column = hasattr(y, "dtype") and len(y.shape) == 1 and getattr(y.dtype, "kind", "O") == "O"
+    if not (isinstance(y, list | tuple) or column):
         return False
     found = False
-    for row in y:
+    for row in y.to_list() if hasattr(y, "to_list") else y:
         if isinstance(row, set | frozenset):
             found = True
         elif row is None or (isinstance(row, list | tuple | np.ndarray) and len(row) == 0):

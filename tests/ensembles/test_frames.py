@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow
 import pytest
 from scipy.sparse import csr_array
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -195,6 +196,11 @@ def test_lists_of_names_are_labels():
     np.testing.assert_array_equal(named.predict(X), again.predict(X))
     assert named.score(X, names) == again.score(X, Y[:, ::-1])
     assert named.score(X, [set(row) for row in names]) == named.score(X, pd.Series(names))
+    of_arrow = pd.Series(names, dtype=pd.ArrowDtype(pyarrow.list_(pyarrow.string())))
+    for column in (pd.Series(names), pl.Series(names), of_arrow, pl.Series([row or None for row in names])):
+        one = comitia.EMODTClassifier(n_estimators=3, random_state=0).fit(X, column)
+        assert one.label_names_.tolist() == ["jazz", "storm"]
+        assert one.score(X, column) == named.score(X, names)
     with pytest.raises(ComitiaError, match="row 1 of y must hold labels out of"):
         named.score(X[:1], [["polka"]])
 
