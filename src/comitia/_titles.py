@@ -35,8 +35,25 @@ a whole set, not of an instance."""
 TERMS: dict[str, Terms] = {}
 """Each named loss or measure in a reader's terms."""
 
-OWN_LOSSES: dict[str, tuple[str, str]] = {}
-"""Of losses that a plan gave a name: how Python writes them, and the statement that imports what stands there."""
+
+class Written(NamedTuple):
+    """How a loss that no name stands for is written.
+
+    Attributes
+    ----------
+    python, imports : str
+        In Python, and the statement that imports what stands there; empty where that is not known.
+    option : str
+        On the command line; empty where it cannot.
+    """
+
+    python: str = ""
+    imports: str = ""
+    option: str = ""
+
+
+OWN_LOSSES: dict[str, Written] = {}
+"""How losses are written that a plan gave a name."""
 
 AGGREGATIONS: dict[str, str] = {}
 """Title of each named aggregation."""

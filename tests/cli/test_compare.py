@@ -41,10 +41,20 @@ def test_a_comparison_says_in_plain_words_what_to_use_and_how(compared):
         assert advice.command in ended.said.replace(" \\ ", " ")
 
 
+def test_the_winner_for_a_loss_with_parameters_is_trained_by_the_line_that_is_printed(joint_csv, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    few = (*FEW[:-6], "--losses", "f1,F1(beta=2)", "--aggregations", "gmv,ctp", "-j", 1)
+    _, advice = comitia("compare", joint_csv, "-l", ",".join(LABELS), *few, "--json").json["recommendations"]
+    assert "--loss 'f1(beta=2)'" in advice["command"]
+    assert "loss=FLoss(beta=2)" in advice["python"]
+    ended = comitia(*shlex.split(advice["command"])[1:], "--json")
+    assert (ended.code, ended.json["loss"]) == (0, "f1(beta=2)")
+
+
 def test_what_a_comparison_prints_can_be_pasted(compared, tmp_path, monkeypatch):
     """The command and the lines of Python of every loss, from the terminal, run as they stand."""
-    ended, folder = compared
-    printed = [line.removeprefix("  ") for line in ended.out.splitlines()]
+    ended = compared[0]
+    printed = ended.out.splitlines()
     starts = [place for place, line in enumerate(printed) if line.startswith("from comitia import")]
     assert len(starts) == 3
     for start in starts:
@@ -52,8 +62,11 @@ def test_what_a_comparison_prints_can_be_pasted(compared, tmp_path, monkeypatch)
         exec("\n".join(printed[start : start + 4]), space)
         assert space["classifier"].predict(space["data"].X).shape == space["data"].Y.shape
     monkeypatch.chdir(tmp_path)
-    for advice in Results.read(folder).recommendations:
-        assert comitia(*shlex.split(advice.command)[1:], "--force").code == 0
+    begins = [place for place, line in enumerate(printed) if line.startswith("comitia train ")]
+    assert len(begins) == 3
+    for begin, start in zip(begins, starts, strict=True):
+        command = "\n".join(printed[begin:start]).replace("\\\n", "")
+        assert comitia(*shlex.split(command)[1:], "--force").code == 0
 
 
 def test_details_are_tables_with_ranks_and_tests(compared):
@@ -185,7 +198,7 @@ def test_the_first_command_of_the_readme_draws_the_digits(tmp_path):
     )
     assert ended.returncode == 0, ended.stderr
     assert "seven-segment: 1,797 instances, 64 features, 7 labels" in ended.stdout
-    code = "  classifier = "  # lines to paste are not broken
+    code = "classifier = "  # lines to paste are not broken
     assert max(len(line) for line in ended.stdout.splitlines() if not line.startswith(code)) <= 80
     assert "6 of 6 cells" in ended.stderr
     folder = tmp_path / "comitia-runs" / "compare-seven-segment-1"

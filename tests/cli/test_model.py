@@ -11,7 +11,8 @@ import skops.io
 from comitia import ENSEMBLES
 from comitia._baselines import BASELINES
 from comitia.datasets import Dataset
-from comitia.model_file import Model, save
+from comitia.losses import FLoss
+from comitia.model_file import Model, load, save
 from tests.cli.conftest import comitia
 from tests.conftest import LABELS
 
@@ -414,3 +415,35 @@ def test_training_on_noise_says_that_nothing_was_learnt(tmp_path):
     data = write(tmp_path / "noise.csv", noise.assign(y=random.permutation(80) < 24, z=random.permutation(80) < 24))
     ended = comitia("train", data, "-l", "y,z", "--ensemble", "emodt", "-m", 10, "-o", tmp_path / "m.skops")
     assert (ended.code, "Nothing was learnt that helps." in ended.said) == (0, True)
+
+
+def test_losses_with_parameters_are_trained_for_and_predicted_by(joint, joint_csv, features, tmp_path):
+    ended = comitia("train", joint_csv, "-l", "y*", "--ensemble", "ebr", "-m", 9, "--loss", "F1(beta=2)",
+                    "-o", tmp_path / "m.skops")  # fmt: skip
+    assert ended.code == 0, ended.said
+    assert "ebr of 9 members for f1(beta=2); 3 labels" in ended.said
+    assert "Judged by what members had not seen: the f1(beta=2) is" in ended.said
+    assert load(tmp_path / "m.skops").loss == FLoss(beta=2)
+    for loss, name in (((), "f1(beta=2)"), (("--loss", "hamming(false_negative=3)"), "hamming(false_negative=3)")):
+        ended = comitia(
+            "predict", tmp_path / "m.skops", joint_csv, *loss, "--json", "--force", "-o", tmp_path / "p.csv"
+        )
+        assert (ended.json["loss"], ended.json["loss_here"] > 0) == (name, True)
+    ended = comitia("predict", tmp_path / "m.skops", joint_csv, "--force", "-o", tmp_path / "p.csv")
+    truth, found = joint.Y, pd.read_csv(tmp_path / "p.csv").to_numpy()
+    assert f"the f1(beta=2) is {100 * (1 - FLoss(beta=2).value(truth, found).mean()):.1f} %" in ended.said
+
+
+@pytest.mark.parametrize(
+    ("loss", "answer"),
+    [
+        ("f1(gamma=2)", "unknown parameter of 'f1': 'gamma'"),
+        ("f2(beta=2)", "unknown loss 'f2'"),
+        ("f1(beta=2", "must be a name or a call"),
+        ("subprocess.call(args=1)", "names code of others"),
+        ("f1(beta=subprocess.call(args=1))", "names code of others"),
+    ],
+)
+def test_losses_that_are_written_wrongly_are_refused_and_code_of_others_is_not_run(loss, answer, joint_csv, tmp_path):
+    ended = comitia("train", joint_csv, "-l", "y*", "--loss", loss, "-o", tmp_path / "m.skops")
+    assert (ended.code, answer in ended.said) == (2, True), ended.said

@@ -4,7 +4,8 @@ import pytest
 
 from comitia import CommitteeClassifier, ECCClassifier, EMODTClassifier, _titles
 from comitia.experiments import EnsembleSetting, LossSetting
-from comitia.losses import CustomLoss
+from comitia.experiments._losses import read_loss
+from comitia.losses import CustomLoss, FLoss, Hamming
 from tests.experiments.own_code import urgent
 
 
@@ -49,7 +50,15 @@ def named(loss):
 
 
 def test_a_loss_of_ones_own_is_written_as_it_can_be_pasted_or_not_at_all():
-    assert named(CustomLoss(urgent)) == ("urgent", "from tests.experiments.own_code import urgent")
-    assert named(urgent) == ("urgent", "from tests.experiments.own_code import urgent")
-    assert named(CustomLoss(urgent, candidates="all")) == ("", "")
-    assert named(CustomLoss(lambda truth, labeling: (truth != labeling).mean(axis=1))) == ("", "")
+    assert named(CustomLoss(urgent)) == ("urgent", "from tests.experiments.own_code import urgent", "")
+    assert named(urgent) == ("urgent", "from tests.experiments.own_code import urgent", "")
+    assert named(CustomLoss(urgent, candidates="all")) == ("", "", "")
+    assert named(CustomLoss(lambda truth, labeling: (truth != labeling).mean(axis=1))) == ("", "", "")
+    assert named(FLoss(beta=2)) == ("FLoss(beta=2)", "from comitia.losses import FLoss", "f1(beta=2)")
+    costs = Hamming(false_negative=(1.0, 3.0))
+    assert read_loss(named(costs).option).target() == costs
+
+
+def test_the_same_loss_has_the_same_name_however_it_is_given():
+    assert LossSetting("f1", {"beta": 2}).name == LossSetting(loss=FLoss(beta=2)).name == "f1(beta=2)"
+    assert LossSetting(loss=FLoss()).name == "FLoss"

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 import typer
@@ -109,9 +108,9 @@ def show(found: Results, *, details: bool) -> None:
     for one in found.recommendations:
         for text in recommendation_texts(one, details=details):
             results.print(Padding(text, (0, 0, 0, 2), expand=False), highlight=False)
-        for paste in filter(None, (folded_command(one.command, results.width - 2), one.python)):
-            # Not wrapped by the terminal's rules: what is copied from here is to run.
-            results.print(Text(indent(paste + "\n", "  "), "cyan"), soft_wrap=True)
+        for paste in filter(None, (folded_command(one.command, results.width), one.python)):
+            # Neither indented nor wrapped by the terminal's rules: what is copied from here is to run.
+            results.print(Text(paste + "\n", "cyan"), soft_wrap=True)
     for name, brief in abbreviations(found.recommendations).items():
         results.print(Text.assemble((f"{name}: ", "bold"), brief), style="dim", highlight=False)
     if not details:

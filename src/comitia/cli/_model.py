@@ -59,6 +59,7 @@ from comitia.cli._options import (
     Separator,
     Text,
     column_options,
+    loss_named,
     one,
     split,
 )
@@ -67,7 +68,8 @@ from comitia.datasets import Dataset, load_features
 from comitia.datasets._dataset import NoSuchColumnError
 from comitia.datasets._formats import file_format
 from comitia.datasets._text import STDIN
-from comitia.experiments._plan import TARGET_NAMES, WAYS
+from comitia.experiments._losses import name_of
+from comitia.experiments._plan import WAYS
 from comitia.experiments._settings import KINDS
 from comitia.measures._registry import loss_of
 from comitia.model_file import Model, save
@@ -136,7 +138,7 @@ def train(
     if as_json:
         print_json({**_described(model), "aggregation": found.way, "out_of_bag": judged or None, "file": str(output)})
         return
-    target = model.ensemble.loss
+    target = name_of(model.ensemble.loss)
     typer.echo(
         f"{kind} of {len(model.ensemble.members_)} members for {target}"
         f"{f', decided by {found.way}' if found.way else ''}; {counted(dataset.n_labels, 'label')}, "
@@ -155,7 +157,7 @@ def _wished(ensemble: str, loss: str, aggregation: str | None) -> tuple[str, dic
         raise misuse("--aggregation", f"{how} needs trees: --ensemble emodt, not {kind}.")
     # Where nothing is said, an ensemble decides as it likes: a committee chooses out of bag.
     decided = {} if how is None else dict(zip(("aggregation", "pool"), aggregation_and_pool(how), strict=True))
-    return kind, {"loss": one("--loss", "loss", loss, TARGET_NAMES), **decided}
+    return kind, {"loss": loss_named(loss), **decided}
 
 
 def _worth(loss: str, judged: Mapping[str, float]) -> list[str]:
@@ -245,9 +247,10 @@ def predict(
     where = "standard output" if aside else printable(output)
     typer.echo(f"{what} of {counted(len(found), 'instance')}: {where}", err=aside)
     if scored is not None:
-        shown = measure(opened.ensemble.loss)
+        target = name_of(opened.ensemble.loss)
+        shown = measure(target)
         good, _ = how_good(shown, [shown.shown(scored)])
-        typer.echo(f"the labels are known there: {opened.ensemble.loss} loss {scored:.4f}; {good}", err=aside)
+        typer.echo(f"the labels are known there: {target} loss {scored:.4f}; {good}", err=aside)
 
 
 def _inputs(model: Model, path: Path, data: Dataset) -> Any:
@@ -308,7 +311,7 @@ def _answered(model: Model, inputs: Any, proba: bool, doubt: dict[str, Any]) -> 
 def _decide_otherwise(model: Model, loss: str | None, aggregation: str | None) -> None:
     """Let a fitted ensemble decide for another loss or in another way, which needs no refit."""
     if loss is not None:
-        model.ensemble.set_params(loss=one("--loss", "loss", loss, TARGET_NAMES), aggregation=None)
+        model.ensemble.set_params(loss=loss_named(loss), aggregation=None)
     try:
         if aggregation is not None:
             how = one("--aggregation", "aggregation", aggregation, WAYS)
@@ -357,7 +360,7 @@ def _described(model: Model) -> dict[str, Any]:
     return {
         "ensemble": next((kind for kind, made in KINDS.items() if type(model.ensemble) is made), ""),
         "members": len(model.ensemble.members_),
-        "loss": model.ensemble.loss,
+        "loss": name_of(model.ensemble.loss),
         "features": len(model.features),
         "labels": list(model.labels),
     }

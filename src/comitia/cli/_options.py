@@ -9,15 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from comitia import ENSEMBLES
+from comitia import ENSEMBLES, ComitiaError
 from comitia._names import unknown
 from comitia._titles import BETWEEN
 from comitia.aggregation import AGGREGATIONS
 from comitia.cli._errors import misuse
 from comitia.columns._numbers import NOTATIONS
 from comitia.experiments._calls import is_call, split_calls
+from comitia.experiments._losses import read_loss
 from comitia.experiments._plan import LOSS_NAMES, TARGET_NAMES, WAYS, way_named
-from comitia.measures import MEASURES
+from comitia.losses import Loss
+from comitia.measures import MEASURES, Measure
 from comitia.relevance import POOLS
 from comitia.report._vocabulary import named
 
@@ -188,7 +190,7 @@ LossOption = Annotated[
     str,
     typer.Option(
         help=f"What predictions shall minimise: {', '.join(LOSS_NAMES)}; or a measure of a whole set: "
-        f"{', '.join(MEASURES)}.",
+        f"{', '.join(MEASURES)}. With parameters: [cyan]'f1(beta=2)'[/].",
         autocompletion=_completed(TARGET_NAMES),
     ),
 ]
@@ -311,6 +313,16 @@ def one(option: str, kind: str, name: str, known: Collection[str]) -> str:
     if len(chosen) > 1:
         raise misuse(option, f"takes one {kind}; got {name!r}.")
     return chosen[0]
+
+
+def loss_named(text: str) -> str | Loss | Measure:
+    """Check a loss or a measure: a name, or one of ours with parameters."""
+    if not is_call(text):
+        return one("--loss", "loss", text, TARGET_NAMES)
+    try:
+        return read_loss(text).target()
+    except ComitiaError as error:
+        raise misuse("--loss", str(error)) from None
 
 
 def column_options(

@@ -7,9 +7,20 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from comitia import _titles
-from comitia._names import unknown
-from comitia.experiments._calls import spelt
-from comitia.experiments._imports import Absent, PlanError, called, code_of, described, imported, made, path_of
+from comitia._names import as_known, unknown
+from comitia._titles import Written
+from comitia.experiments._calls import read_call, spelt
+from comitia.experiments._imports import (
+    Absent,
+    PlanError,
+    called,
+    code_of,
+    described,
+    imported,
+    made,
+    path_of,
+    paths_in,
+)
 from comitia.losses import LOSSES, CustomLoss, Loss
 from comitia.measures import MEASURES, Measure, get_target
 
@@ -51,13 +62,15 @@ class LossSetting:
             raise PlanError(f"loss must stand alone; got kind={self.kind!r} and {dict(self.parameters)!r} beside it.")
         if not self.kind and self.loss is None:
             raise PlanError("a loss must have a kind, a class or a function; got none.")
+        titles = {name: one.title for name, one in TARGETS.items()}
+        object.__setattr__(self, "kind", as_known(self.kind, TARGETS, titles))
         name = self.name or self._usual_name()
         if name in TARGETS:
             raise PlanError(f"name {name!r} is that of a loss; choose another for {self._usual_name()}.")
         object.__setattr__(self, "name", name)
         # Reports, which know nothing of losses, look up how this one is shown.
         _titles.LOSSES[name] = (name, self.of_a_set or bool(getattr(self._kind(), "measure", False)), self.of_a_set)
-        _titles.OWN_LOSSES[name] = ("", "") if isinstance(self.loss, Absent) else _code(self.target())
+        _titles.OWN_LOSSES[name] = Written() if isinstance(self.loss, Absent) else _written(self.target())
 
     def target(self) -> Loss | Measure:
         """What predictions are made for."""
@@ -117,23 +130,58 @@ class LossSetting:
         if isinstance(self.loss, CustomLoss):
             return str(getattr(self.loss.function, "__name__", "custom"))
         if isinstance(self.loss, Loss | Measure):
-            return f"{type(self.loss).__name__}({', '.join(_changed(self.loss))})".removesuffix("()")
+            option = _option(self.loss)
+            own = f"{type(self.loss).__name__}({', '.join(_changed(self.loss))})".removesuffix("()")
+            return own if option in TARGETS else option or own
         return str(getattr(self.loss, "__name__", type(self.loss).__name__))
 
     def _kind(self) -> type:
         return TARGETS.get(self.kind, Loss) if isinstance(self.loss, Absent) else type(self.target())
 
 
-def _code(target: Loss | Measure) -> tuple[str, str]:
-    """How Python writes a loss, and the statement that imports it; empty where that is not known."""
+def read_loss(text: str) -> LossSetting:
+    """Return a loss that is written with parameters; code of others is not imported.
+
+    Examples
+    --------
+    >>> read_loss("F1(beta=2)").name
+    'f1(beta=2)'
+    """
+    table = read_call(text)
+    if paths_in(table):
+        raise PlanError(f"{text!r} names code of others, which Python imports: fit with it there.")
+    return LossSetting(str(table.pop("kind")), table)
+
+
+def name_of(loss: Any) -> str:
+    """Return what a loss or a measure is called where people read of it.
+
+    Examples
+    --------
+    >>> from comitia.losses import FLoss
+    >>> name_of(FLoss(beta=2)), name_of(FLoss()), name_of("f1")
+    ('f1(beta=2)', 'f1', 'f1')
+    """
+    known = loss if isinstance(loss, str) else _option(loss)
+    return known if known in TARGETS else LossSetting(loss=loss).name
+
+
+def _written(target: Loss | Measure) -> Written:
+    """How a loss is written in Python, with the statement that imports it, and on the command line."""
     if isinstance(target, CustomLoss):
         name, module = getattr(target.function, "__name__", ""), getattr(target.function, "__module__", "")
-        if not name.isidentifier() or _changed(target)[1:]:
-            return "", ""
-        return name, _import(module, name)
+        known = name.isidentifier() and not _changed(target)[1:]
+        return Written(name, _import(module, name)) if known else Written()
     kind = type(target)
     module = kind.__module__.partition("._")[0]
-    return f"{kind.__name__}({', '.join(_changed(target))})", _import(module, kind.__name__)
+    code = f"{kind.__name__}({', '.join(_changed(target))})"
+    return Written(code, _import(module, kind.__name__), _option(target))
+
+
+def _option(target: Any) -> str:
+    """How the command line writes a loss; empty where it cannot."""
+    kind = next((name for name, one in TARGETS.items() if one is type(target)), "")
+    return kind and f"{kind}({', '.join(_changed(target))})".removesuffix("()")
 
 
 def _import(module: str, name: str) -> str:

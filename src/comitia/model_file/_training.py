@@ -15,7 +15,7 @@ from comitia._titles import CHOSEN_BY_OOB, method_name
 from comitia.datasets import Dataset
 from comitia.ensembles import ENSEMBLES
 from comitia.ensembles._out_of_bag import Judging
-from comitia.measures import MEASURES
+from comitia.measures import Measure, get_target
 from comitia.measures._registry import loss_of
 from comitia.model_file._model import Model
 
@@ -63,7 +63,7 @@ def trained(kind: str, wished: Mapping[str, Any], dataset: Dataset, *, oob: bool
     >>> found.judged["this model"] < found.judged["no label at all"], found.model.ensemble.oob_score
     (True, False)
     """
-    needed = wished.get("aggregation") == CHOSEN_BY_OOB or wished["loss"] in MEASURES
+    needed = wished.get("aggregation") == CHOSEN_BY_OOB or isinstance(get_target(wished["loss"]), Measure)
     given = {**wished, "oob_score": needed or oob is not False}
     made = ENSEMBLES[kind]
     # A committee has members of its own and knows its out-of-bag losses anyway.

@@ -72,7 +72,7 @@ class Setting:
         >>> Setting("SVC", decides=False, alone=False).code("one", "f1", "own", "mean", 0)
         'MultilabelVotingClassifier([("one", SVC())], aggregation="gmv")'
         """
-        spelt, _ = _titles.OWN_LOSSES.get(loss, (_quoted(loss), ""))
+        spelt = _titles.OWN_LOSSES[loss].python if loss in _titles.OWN_LOSSES else _quoted(loss)
         if not spelt and aggregation != OWN:
             return ""
         decision = {"loss": spelt, "aggregation": _quoted(aggregation)}
@@ -105,9 +105,10 @@ class Setting:
         >>> ecc.command(["songs.csv"], "f1", "ctp", "median", 0)
         "comitia train songs.csv --ensemble ecc --loss f1 --aggregation 'ctp · median' --seed 0 -o model.skops"
         """
-        if self.options is None or not source or loss in _titles.OWN_LOSSES:
+        written = _titles.OWN_LOSSES[loss].option if loss in _titles.OWN_LOSSES else loss
+        if self.options is None or not source or not written:
             return ""
-        decision = ["--loss", loss, "--aggregation", method_name(aggregation, pool)]
+        decision = ["--loss", written, "--aggregation", method_name(aggregation, pool)]
         decision += ["--seed", str(seed)] if seed is not None else []
         return shlex.join(["comitia", "train", *source, *self.options, *decision, "-o", "model.skops"])
 
@@ -356,7 +357,7 @@ def abbreviations(found: Iterable[Recommendation]) -> dict[str, str]:
 
 
 def _imports_of(loss: str) -> list[str]:
-    _, statement = _titles.OWN_LOSSES.get(loss, ("", ""))
+    statement = _titles.OWN_LOSSES[loss].imports if loss in _titles.OWN_LOSSES else ""
     return [statement] * bool(statement)
 
 
