@@ -102,7 +102,7 @@ def compare(
     $ comitia compare
     $ comitia compare mine.csv --labels red,green,blue
     $ comitia compare emotions --losses f1 --ensembles ecc,ebr --folds 10 --details
-    $ comitia compare mine.csv -l 'tag_*' --losses 'f1(beta=2)' --ensembles 'ecc,lightgbm.LGBMClassifier' --trust
+    $ comitia compare mine.csv -l 'tag_*' --losses 'f1(beta=2)' --ensembles 'ecc,mine.Classifier(depth=3)' --trust
     """
     what: dict[str, Any] = {
         "ensembles": names("--ensembles", "ensemble", ensembles, comitia.ENSEMBLES, calls=True),
