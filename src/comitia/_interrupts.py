@@ -38,7 +38,8 @@ def one_interrupt(*, to_the_end: bool = False) -> Iterator[None]:
     ):
         yield
         return
-    interrupts = _Interrupts(to_the_end)
+    global _current
+    _current = interrupts = _Interrupts(to_the_end)
     sys.unraisablehook, before = interrupts.swallowed, sys.unraisablehook
     signal.signal(signal.SIGINT, interrupts.came)
     try:
@@ -46,7 +47,7 @@ def one_interrupt(*, to_the_end: bool = False) -> Iterator[None]:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN if to_the_end else signal.default_int_handler)
         if not to_the_end:
-            sys.unraisablehook = before
+            sys.unraisablehook, _current = before, None
 
 
 def say_when_stopped(words: str) -> None:
@@ -99,10 +100,16 @@ class _Interrupts:
         Objects that an interrupt has left half made complain when they go; nobody is helped by reading it.
         """
         if unraisable.exc_type is KeyboardInterrupt:
-            self.raised = None
+            self.raised, self.put_off = None, time.monotonic()
             self._send_again()
         elif self.raised is None:
             sys.__unraisablehook__(unraisable)
+
+    def has_come(self) -> bool:
+        """Whether one has come.  One that waits to be raised is taken for raised: who asks ends the work."""
+        if self.raised is None and self.put_off is not None:
+            self.raised = time.monotonic()
+        return self.raised is not None
 
     def _send_again(self) -> None:
         def send() -> None:
@@ -112,6 +119,9 @@ class _Interrupts:
 
         # Not by threading: this may be called where its lock is held.
         _thread.start_new_thread(send, ())
+
+
+_current: _Interrupts | None = None
 
 
 _FRAGILE = ("joblib", "multiprocessing", "weakref")
@@ -148,7 +158,8 @@ def is_interrupt(error: BaseException | None) -> bool:
     """Whether an error is a Ctrl-C, or tells of one.
 
     Python makes another error of what is raised while a class is made, and so of one that comes during an import; a
-    compiled loop makes another of one that comes while it is entered.
+    compiled loop makes another of one that comes while it is entered.  Where processes are waited for, the error of one
+    that has lost its task may come first.  So whatever follows a Ctrl-C within `one_interrupt` is taken for its doing.
 
     Examples
     --------
@@ -158,6 +169,8 @@ def is_interrupt(error: BaseException | None) -> bool:
     ...     print(is_interrupt(error), is_interrupt(ValueError()))
     True False
     """
+    if error is not None and _current is not None and _current.has_come():
+        return True
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ if error.__suppress_context__ else error.__context__
     return error is not None

@@ -1,5 +1,6 @@
 """Ctrl-C, pressed once or impatiently: a run stops, its workers end, and the last line says how to go on."""
 
+import contextlib
 import importlib
 import os
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from comitia import ComitiaError
 from comitia._interrupts import one_interrupt
 from comitia.cli._errors import explained
 from comitia.experiments import Store, run_plan
@@ -227,3 +229,34 @@ def test_an_interrupt_of_which_a_compiled_loop_has_made_another_error_ends_a_run
     with pytest.raises(KeyboardInterrupt):
         run_plan(small_plan(joint_csv), tmp_path / "run", n_jobs=1)
     assert Store.read(tmp_path / "run").failures() == [], "it is no error of a cell or of the data"
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_error_that_follows_an_interrupt_is_told_as_one(waits, capsys):
+    """What processes lose by it may be told before it is raised, or hide it."""
+
+    class Finalised:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    @explained
+    def command() -> None:
+        if waits:
+            Finalised().__del__()  # where it is put off
+        else:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        raise ComitiaError("work could not be handed to other processes: A task has failed to un-serialize.")
+
+    with one_interrupt():
+        with pytest.raises(typer.Exit):
+            command()
+        time.sleep(0.1)  # one that was put off is not raised any more
+    assert capsys.readouterr().err.split() == ["Stopped."]
+    with pytest.raises(typer.Exit):
+        explained(refused)()
+    assert capsys.readouterr().err.split() == ["error:", "as", "ever"]
+
+
+def refused() -> None:
+    raise ComitiaError("as ever")
