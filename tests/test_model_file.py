@@ -306,6 +306,46 @@ def test_an_estimator_that_is_none_is_refused_when_a_model_is_opened(joint, path
         load(path)
 
 
+BOTH = [("trees", ENSEMBLES["emodt"](2)), ("lines", ENSEMBLES["ebr"](n_estimators=2))]
+OF_ENSEMBLES = {
+    "bagging": lambda: comitia.MultilabelBaggingClassifier(ENSEMBLES["emodt"](2), 2, random_state=0),
+    "voting": lambda: comitia.MultilabelVotingClassifier(BOTH),
+}
+
+
+@pytest.mark.parametrize("kind", OF_ENSEMBLES)
+@pytest.mark.parametrize("changed", ["n_features_in_", "pool", "members_"])
+def test_members_that_are_odd_ensembles_are_refused_when_opened(kind, changed, joint, path):
+    save(OF_ENSEMBLES[kind]().fit(joint.X, joint.Y), path)
+    assert load(path).predict(joint.X).shape == joint.Y.shape
+
+    def change(tree):
+        attributes = of(tree, "members_", "members")["content"][1]["content"]["content"]["estimator"]["content"]
+        if changed == "n_features_in_":
+            attributes["content"][changed]["content"] = "3"
+        else:
+            del attributes["content"][changed]
+
+    rewritten(path, schema(change))
+    with pytest.raises(ModelFileError, match="cannot be opened as a model"):
+        load(path)
+
+
+@pytest.mark.parametrize("kind", OF_ENSEMBLES)
+def test_ensembles_of_ensembles_keep_the_names_of_a_frame(kind, joint, path):
+    X = pd.DataFrame(joint.X, columns=list("abcd")).assign(e=["u", "v"] * 75)
+    for frame in (X, X.drop(columns="e")):
+        ensemble = OF_ENSEMBLES[kind]().fit(frame, joint.Y)
+        save(ensemble, path)
+        assert (load(path).predict(frame) == ensemble.predict(frame)).all()
+    change = schema(lambda tree: tree["content"]["features"]["content"][0].update(content='"other"', __id__=1))
+    rewritten(path, change)
+    with pytest.raises(
+        ModelFileError, match=r"its (features have other names in|columns are not those of) the ensemble"
+    ):
+        load(path)
+
+
 def test_one_array_read_many_times_counts_as_often(joint, path):
     save(fitted("ebr", joint), path)
     with path.open("rb") as file:

@@ -149,6 +149,8 @@ class AnyMultilabel:
     takes_sparse: bool = True
 
     def __post_init__(self) -> None:
+        if check := getattr(self.estimator, "_check_opened", None):
+            check()
         if self.encoder is not None:
             if type(self.encoder) is not TableEncoder or type(self.takes_sparse) is not bool:
                 raise ComitiaError("a member must have an encoder of columns, or none.")

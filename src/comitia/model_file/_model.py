@@ -335,6 +335,8 @@ def _check_whole(model: Model) -> None:
             raise ModelFileError("its columns are not those of the ensemble")
     elif encoder is not None and not (isinstance(encoder, Medians) and len(encoder.medians) == len(model.features)):
         raise ModelFileError("its missing numbers are not those of the ensemble")
+    if tuple(getattr(ensemble, "feature_names_in_", model.features)) != model.features:
+        raise ModelFileError("its features have other names in the ensemble")
     if hasattr(ensemble, "n_features_in_") and ensemble.n_features_in_ != len(model.features):
         raise ModelFileError(f"its {len(model.features)} features are not those of the ensemble")
 
@@ -342,10 +344,10 @@ def _check_whole(model: Model) -> None:
 def _try(model: Model) -> None:
     """Predict one instance of zeros, so that what is wrong shows now; features of other kinds cannot be made up."""
     ensemble = model.ensemble
-    encoder, is_committee = _table_encoder(ensemble), isinstance(ensemble, ensembles.CommitteeClassifier)
+    encoder = _table_encoder(ensemble)
     encodes = type(ensemble)._features is ensembles._bootstrap.BootstrapEnsemble._features
-    # What a committee makes of a frame is known where its ensembles turn columns into numbers.
-    knows = is_committee and (encoder is not None or not hasattr(ensemble, "feature_names_in_"))
+    # What ensembles of ensembles make of a frame is known where these turn columns into numbers.
+    knows = _is_of_ensembles(ensemble) and (encoder is not None or not hasattr(ensemble, "feature_names_in_"))
     if not (encodes or knows) or not model.features:
         return
     X: Any = np.zeros((1, len(model.features)))
@@ -360,6 +362,14 @@ def _try(model: Model) -> None:
         finite = np.isfinite(ensemble.predict_proba(X).sum()) and ensemble.predict(X).shape[0] == 1
     if not finite:
         raise ModelFileError("its probabilities are no numbers")
+
+
+def _is_of_ensembles(ensemble: Any) -> bool:
+    """Whether all members are ensembles of ours, which say what they take."""
+    if isinstance(ensemble, ensembles.CommitteeClassifier):
+        return True
+    inner = [getattr(member, "estimator", None) for member in getattr(ensemble.members_, "members", ())]
+    return bool(inner) and all(isinstance(one, MultilabelEnsemble) for one in inner)
 
 
 _NUMBERS = ("number", "left out")
