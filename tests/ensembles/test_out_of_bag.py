@@ -128,6 +128,8 @@ def test_a_warm_start_on_other_instances_is_refused_where_members_are_judged():
 
 def test_the_usual_reading_leaves_the_choice_of_one_however_it_is_given():
     usual = {"n_estimators": 4, "aggregation": "oob", "oob_score": True, "random_state": 0}
-    tables = [EMODTClassifier(reading=one, **usual).fit(X, Y).oob_table_ for one in ("auto", "Auto", get_reading("auto"))]
+    tables = [
+        EMODTClassifier(reading=one, **usual).fit(X, Y).oob_table_ for one in ("auto", "Auto", get_reading("auto"))
+    ]
     assert "ctp · seen 0.3" in tables[0]["f1"]
     assert tables[0] == tables[1] == tables[2]
