@@ -13,9 +13,7 @@ import numpy as np
 
 from comitia._compiled import njit
 from comitia.learners._boost_bins import Bins, bin_at, worth_a_look
-
-BLOCK = 8
-"""Channels are added so many at a time: their number is a multiple of this."""
+from comitia.learners._boost_histograms import fill_histogram, subtract, sum_channels
 
 KEPT_CELLS = 2**26
 """Histograms of all leaves are kept if they have fewer sums than this together; otherwise each is made anew."""
@@ -126,11 +124,11 @@ def _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown):  # 
     histograms, ordered, prefix = room.histograms, room.ordered, room.prefix
     keep = len(histograms) == limits.max_leaves
     nodes.end[0] = len(rows)
-    _sum_channels(channels, rows, nodes.totals[0])
+    sum_channels(channels, rows, nodes.totals[0])
     root = np.int64(0)  # no literal, which would be a type of its own: what is called is compiled once
     if _may_split(nodes, root, limits):
         nodes.slot[0] = 0
-        _fill(bins, channels, rows, chosen, wanted, ordered, nodes.totals[0], histograms[0])
+        fill_histogram(bins, channels, rows, chosen, wanted, ordered, nodes.totals[0], histograms[0])
         _search(bins, chosen, wanted, histograms[0], nodes, root, limits, prefix)
     n_nodes, n_leaves, n_slots = np.int64(1), 1, 1
     while n_leaves < limits.max_leaves:
@@ -152,11 +150,11 @@ def _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown):  # 
         if keep:
             ours, theirs = histograms[n_slots], histograms[nodes.slot[parent]]
             few = rows[nodes.start[small] : nodes.end[small]]
-            _fill(bins, channels, few, chosen, wanted, ordered, nodes.totals[small], ours)
+            fill_histogram(bins, channels, few, chosen, wanted, ordered, nodes.totals[small], ours)
             if try_small:
                 _search(bins, chosen, wanted, ours, nodes, small, limits, prefix)
             if try_large:
-                _subtract(theirs.ravel(), ours.ravel())
+                subtract(theirs.ravel(), ours.ravel())
                 _search(bins, chosen, wanted, theirs, nodes, large, limits, prefix)
             nodes.slot[small], nodes.slot[large] = n_slots, nodes.slot[parent]
             n_slots += 1
@@ -164,7 +162,7 @@ def _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown):  # 
             for child in (left, left + 1):
                 if _may_split(nodes, child, limits):
                     its = rows[nodes.start[child] : nodes.end[child]]
-                    _fill(bins, channels, its, chosen, wanted, ordered, nodes.totals[child], histograms[0])
+                    fill_histogram(bins, channels, its, chosen, wanted, ordered, nodes.totals[child], histograms[0])
                     _search(bins, chosen, wanted, histograms[0], nodes, child, limits, prefix)
     _put_in_preorder(nodes, room.stack, grown)
     return n_nodes
@@ -188,86 +186,10 @@ def _split(bins, channels, rows, nodes, parent, left, swap):  # type: ignore[no-
     nodes.start[right], nodes.end[right] = nodes.end[left], nodes.end[parent]
     nodes.depth[left] = nodes.depth[right] = nodes.depth[parent] + 1
     small, large = (left, right) if 2 * n_left <= len(here) else (right, left)
-    _sum_channels(channels, rows[nodes.start[small] : nodes.end[small]], nodes.totals[small])
+    sum_channels(channels, rows[nodes.start[small] : nodes.end[small]], nodes.totals[small])
     for c in range(channels.shape[1]):
         nodes.totals[large, c] = nodes.totals[parent, c] - nodes.totals[small, c]
     return small, large
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sum_channels(channels, rows, totals):  # type: ignore[no-untyped-def]
-    for row in rows:
-        for c in range(channels.shape[1]):
-            totals[c] += channels[row, c]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill(bins, channels, rows, chosen, wanted, ordered, totals, histogram):  # type: ignore[no-untyped-def]
-    """Sum the channels of the rows in each bin of the chosen features."""
-    n_channels = channels.shape[1]
-    n_blocks = n_channels // BLOCK
-    histogram[:] = 0
-    sums = histogram.reshape(len(histogram), n_blocks, BLOCK)
-    if bins.listed:
-        blocks = channels.reshape(len(channels), n_blocks, BLOCK)
-        for row in rows:
-            for t in range(bins.row_starts[row], bins.row_starts[row + 1]):
-                at = wanted[bins.row_features[t]]
-                if at >= 0:
-                    for block in range(n_blocks):
-                        _add_block(sums, np.uint64(at + bins.row_bins[t]), blocks, np.uint64(row), np.uint64(block))
-        for f in chosen:
-            _complete(histogram, wanted[f], bins.starts[f + 1] - bins.starts[f], bins.implicit[f], totals)
-        return
-    for i in range(len(rows)):
-        for c in range(n_channels):
-            ordered[i, c] = channels[rows[i], c]
-    blocks = ordered.reshape(len(ordered), n_blocks, BLOCK)
-    for f in chosen:
-        column = bins.by_feature[f * bins.n : (f + 1) * bins.n]
-        of_feature = sums[wanted[f] :]
-        for i in range(len(rows)):
-            b = np.uint64(column[rows[i]])
-            for block in range(n_blocks):
-                _add_block(of_feature, b, blocks, np.uint64(i), np.uint64(block))
-
-
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _add_block(sums, at, channels, row, block):  # type: ignore[no-untyped-def]
-    """Add eight channels; all are read before any is written, so that they are added at once."""
-    a0, a1 = channels[row, block, 0], channels[row, block, 1]
-    a2, a3 = channels[row, block, 2], channels[row, block, 3]
-    a4, a5 = channels[row, block, 4], channels[row, block, 5]
-    a6, a7 = channels[row, block, 6], channels[row, block, 7]
-    b0, b1, b2, b3 = sums[at, block, 0], sums[at, block, 1], sums[at, block, 2], sums[at, block, 3]
-    b4, b5, b6, b7 = sums[at, block, 4], sums[at, block, 5], sums[at, block, 6], sums[at, block, 7]
-    sums[at, block, 0] = a0 + b0
-    sums[at, block, 1] = a1 + b1
-    sums[at, block, 2] = a2 + b2
-    sums[at, block, 3] = a3 + b3
-    sums[at, block, 4] = a4 + b4
-    sums[at, block, 5] = a5 + b5
-    sums[at, block, 6] = a6 + b6
-    sums[at, block, 7] = a7 + b7
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _complete(histogram, first, n_bins, implicit, totals):  # type: ignore[no-untyped-def]
-    """Give the bin that is not listed what the others of the feature leave of the node's totals."""
-    rest = histogram[first + implicit]
-    for c in range(len(totals)):
-        rest[c] += totals[c]
-    for b in range(n_bins):
-        if b != implicit and histogram[first + b, -1] > 0:
-            others = histogram[first + b]
-            for c in range(len(totals)):
-                rest[c] -= others[c]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _subtract(of, what):  # type: ignore[no-untyped-def]
-    for t in range(len(of)):
-        of[t] -= what[t]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from comitia._threads import Helpers
 from comitia.learners._boost_bins import Bins, cut_codes
-from comitia.learners._boost_growth import BLOCK, TreeLimits, find_leaves, grow_boosted
+from comitia.learners._boost_growth import TreeLimits, find_leaves, grow_boosted
+from comitia.learners._boost_histograms import BLOCK
 from comitia.learners._boost_input import Settings
 from comitia.learners._boost_scores import HIGHEST_SUM, curvature, log_loss, newton_values, project, quantise, step
 from comitia.learners._tree_codes import FeatureCodes, thresholds
