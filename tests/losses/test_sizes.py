@@ -1,13 +1,27 @@
 """Answers of losses that add up over labels are brought to an allowed size as plain Python would, and cheaply."""
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
 
 from comitia import LOSSES, Marginals, NonEmptyMarginals, votes
 from comitia._threads import over_slices, rows_at_once
-from comitia.losses import Abstaining, Constraints, FLoss, Hamming, SubsetZeroOne, TopK, minimise_within
+from comitia.losses import (
+    Abstaining,
+    Constraints,
+    FLoss,
+    Hamming,
+    JaccardLoss,
+    Matthews,
+    PropensityScored,
+    SubsetZeroOne,
+    TopK,
+    minimise_within,
+    rank_by,
+    rank_partially,
+)
 from comitia.losses._sizes import FEW
 
 RNG = np.random.default_rng(3)
@@ -96,7 +110,9 @@ DECISIONS = {
 }
 # A search among labelings holds so many candidates at a time, however few the instances are.
 del DECISIONS["jaccard, a tree"]
-DECISIONS["precision@3"] = TopK(3).minimise
+DECISIONS |= {f"{weight}@3": TopK(3, weight).minimise for weight in ("precision", "recall", "ndcg")}
+DECISIONS["propensity scored"] = PropensityScored(3, tuple(np.linspace(0.2, 1, 60))).minimise
+DECISIONS |= {f"matthews, {kind}": within(Matthews(), limits) for kind, limits in LIMITS.items()}
 DECISIONS |= {f"{name}, partly": Abstaining(made(), 0.2).minimise for name, made in LOSSES.items() if name != "f1"}
 DECISIONS["f1, partly"] = Abstaining(FLoss(), 0.9).minimise
 
@@ -105,12 +121,36 @@ DECISIONS["f1, partly"] = Abstaining(FLoss(), 0.9).minimise
 def test_no_decision_allocates_more_than_the_beliefs_that_it_is_about(decision):
     """What is worked on beside the answer is a slice of the beliefs, however many they are."""
     decide = DECISIONS[decision]
-    n, K = {"f1, a tree": (4_000, 40), "f1, partly": (30_000, 20)}.get(decision, (30_000, 60))
+    slow = "a tree" in decision and decision[:2] in ("f1", "ma")
+    n, K = (4_000, 40) if slow else (30_000, 20) if decision == "f1, partly" else (30_000, 60)
     p = RNG.beta(0.2, 8.0, (n, K))
     for belief, size in ((Marginals(p), p.nbytes), (NonEmptyMarginals.of(Marginals(p)), 2 * p.nbytes)):
         decide(belief.take(np.arange(70)))  # what is compiled is compiled
         taken = peak(lambda: decide(belief))  # noqa: B023
         assert taken <= size, f"{taken / size:.2f} of the beliefs"
+
+
+@pytest.mark.parametrize("order", [rank_by, partial(rank_partially, cost=0.1)], ids=["all", "some"])
+def test_orders_take_as_much_as_themselves_and_half_of_it(order):
+    belief = Marginals(RNG.random((30_000, 60)))
+    order(belief.take(np.arange(70)))
+    assert peak(lambda: order(belief)) <= 1.6 * belief.p.nbytes
+
+
+@pytest.mark.parametrize("loss", [JaccardLoss(), FLoss(), Matthews(), SubsetZeroOne()], ids=str)
+def test_a_search_for_many_instances_holds_no_more_candidates_than_for_few(loss):
+    p, limits = RNG.random((9_000, 8)), Constraints(exclusive=((0, 1), (1, 2)))
+    few, many = (peak(lambda: minimise_within(loss, Marginals(p[:n]), limits)) for n in (3_000, 9_000))  # noqa: B023
+    assert many - few <= 2 * p[3_000:].nbytes
+
+
+def test_partial_answers_over_votes_allocate_less_than_the_beliefs_of_those_who_cast_them():
+    cast = (RNG.random((50, 3000, 40)) < RNG.beta(0.2, 2.0, (3000, 40))).astype(np.int8)
+    ballot = votes(cast)
+    for name, made in LOSSES.items():
+        decide = Abstaining(made(), 0.3).minimise
+        decide(ballot.take(np.arange(70)))
+        assert peak(lambda: decide(ballot)) <= 8 * cast.size, name  # noqa: B023
 
 
 def test_decisions_over_votes_allocate_less_than_the_beliefs_of_those_who_cast_them():

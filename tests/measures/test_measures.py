@@ -1,5 +1,6 @@
 """Measures of a set against scikit-learn and against exhaustive search."""
 
+import tracemalloc
 import warnings
 from dataclasses import replace
 from itertools import product
@@ -111,6 +112,33 @@ def test_resolved_cuts_reach_the_best_value_of_all_cuts(measure, estimate):
                 reached = soft_value(tuned, target[:, column], chosen[:, column], weight)
                 for cut in [-0.0, *np.unique(p[:, column])]:
                     assert reached >= soft_value(tuned, target[:, column], p[:, column] > cut, weight) - 1e-12
+
+
+@pytest.mark.parametrize("measure", VARIANTS, ids=IDS)
+def test_cuts_are_the_same_where_labels_are_swept_in_parts(measure, monkeypatch):
+    rng = np.random.default_rng(11)
+    for p in beliefs(40, 3, rng):
+        y, weight = (rng.random(p.shape) < p).astype(np.int8), rng.random(40)
+        for mass in (weight, np.ones(40)):
+            whole = [replace(measure, estimate=e).resolve(p, y, mass) for e in ("empirical", "expected", "smoothed")]
+            monkeypatch.setattr("comitia.measures._cuts._CELLS", 7)
+            parts = [replace(measure, estimate=e).resolve(p, y, mass) for e in ("empirical", "expected", "smoothed")]
+            monkeypatch.undo()
+            assert parts == whole
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+def test_cuts_take_a_few_times_what_the_beliefs_take(measure):
+    p = np.random.default_rng(12).beta(0.2, 8.0, (30_000, 60))
+    y = (p > 0.05).astype(np.int8)
+    for estimate, most in (("expected", 6), ("empirical", 8)):
+        tuned = measure(estimate=estimate)
+        tuned.resolve(p[:9], y[:9])
+        tracemalloc.start()
+        tuned.resolve(p, y)
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert taken <= most * p.nbytes, f"{taken / p.nbytes:.1f} of the beliefs"
 
 
 def soft_value(measure, target, h, weight):

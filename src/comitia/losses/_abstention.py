@@ -284,21 +284,18 @@ def rank_partially(belief: Relevance, cost: float, penalty: Penalty = "linear") 
     """
     _check_price(cost, penalty)
     p = belief.marginals()
-    n, K = p.shape
-    order = np.argsort(-p, axis=1, kind="stable")
-    falling = np.take_along_axis(p, order, axis=1)
-    ones, zeros = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    penalties = _penalties(cost * K, penalty, K)
+    K = p.shape[1]
+    place, penalties, result = np.arange(K), _penalties(cost * K, penalty, K), np.empty(p.shape, np.intp)
 
     def decide(rows: slice) -> None:
-        _spans.best_orders(falling[rows], penalties, ones[rows], zeros[rows])
+        order = np.argsort(-p[rows], axis=1, kind="stable")
+        ones, zeros = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
+        _spans.best_orders(np.take_along_axis(p[rows], order, axis=1), penalties, ones, zeros)
+        late = place >= (K - zeros)[:, None]
+        ranks = np.where(place < ones[:, None], place, np.where(late, place - (K - ones - zeros)[:, None], -1))
+        np.put_along_axis(result[rows], order, ranks, axis=1)
 
-    over_slices(decide, n)
-    place = np.arange(K)
-    late = place >= (K - zeros)[:, None]
-    ranks = np.where(place < ones[:, None], place, np.where(late, place - (K - ones - zeros)[:, None], -1))
-    result = np.empty((n, K), np.intp)
-    np.put_along_axis(result, order, ranks, axis=1)
+    over_slices(decide, len(p), at_most=rows_at_once(8 * K))
     return result
 
 

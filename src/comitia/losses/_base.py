@@ -18,7 +18,7 @@ from comitia._titles import Terms
 from comitia.relevance import LabelSets, Marginals, NonEmptyMarginals, Relevance, Shared
 
 # Expectations over label sets compare labelings pairwise; this many label comparisons are held in memory at a time.
-_PAIRS_AT_ONCE = 1 << 22
+_PAIRS_AT_ONCE = 1 << 20
 # Decisions for beliefs that instances share are remembered up to this many bytes of all of them, a bit a label.
 _REMEMBERED = 1 << 28
 # All of them are decided where one in so many is asked for.

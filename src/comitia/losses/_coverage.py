@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from comitia._arrays import as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, check_labels
+from comitia._threads import rows_at_once
 from comitia.losses._abstention import Abstaining, Penalty
 from comitia.losses._base import Loss
 from comitia.losses._counts import check_share
@@ -123,9 +124,16 @@ def cost_for_rate(belief: Relevance, loss: Loss | str, rate: float, penalty: Pen
     if isinstance(target, Hamming) and penalty == "linear":
         p = belief.marginals()
         fp, fn = target._costs(p.shape[1])
-        error = np.where(target._minimise_marginals(p), (1 - p) * fp, p * fn).ravel()
+        error, step = np.empty(p.size), rows_at_once(p.shape[1])
+        for start in range(0, len(p), step):
+            q = p[start : start + step]
+            some = np.where(target._minimise_marginals(q), (1 - q) * fp, q * fn)
+            error[start * p.shape[1] :][: some.size] = some.ravel()
         left = int(np.floor(rate * error.size + 1e-9))
-        return float(np.partition(error, error.size - 1 - left)[error.size - 1 - left]) if left < error.size else 0.0
+        if left == error.size:
+            return 0.0
+        error.partition(error.size - 1 - left)
+        return float(error[error.size - 1 - left])
     largest = 1.0
     if isinstance(target, Hamming):
         largest = float(max(np.max(target.false_positive), np.max(target.false_negative)))

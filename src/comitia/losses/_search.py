@@ -24,12 +24,29 @@ def best_found(risk: Risk, belief: Relevance, rules: Rules, exact_labels: int) -
     allowed labelings that the belief names and the sets that grow by taking the most probable label that fits; the
     best of them is improved by flipping one label, with what that entails, while that helps.
     """
-    if rules.n_labels <= exact_labels:
-        codes = np.arange(2**rules.n_labels)
-        every = ((codes[:, None] >> np.arange(rules.n_labels)) & 1).astype(np.int8)
-        every = every[rules.allows(every)]
-        rows = np.repeat(np.arange(belief.n_instances), len(every))
-        return _best_of(risk, belief, rows, lambda part: every[part % len(every)], len(rows))[0]
+    n, K = belief.n_instances, belief.n_labels
+    every = _every(rules) if exact_labels >= K else None
+    size = max(1, _CELLS // (K if every is None else every.size))
+    labeling = np.empty((n, K), np.int8)
+    for start in range(0, n, size):
+        some = belief.take(np.arange(start, min(start + size, n)))
+        labeling[start : start + size] = _searched(risk, some, rules) if every is None else _tried(risk, some, every)
+    return labeling
+
+
+def _every(rules: Rules) -> LabelArray:
+    """Return all labelings that are allowed."""
+    codes = np.arange(2**rules.n_labels)
+    every = ((codes[:, None] >> np.arange(rules.n_labels)) & 1).astype(np.int8)
+    return np.asarray(every[rules.allows(every)])
+
+
+def _tried(risk: Risk, belief: Relevance, every: LabelArray) -> LabelArray:
+    rows = np.repeat(np.arange(belief.n_instances), len(every))
+    return _best_of(risk, belief, rows, lambda part: every[part % len(every)], len(rows))[0]
+
+
+def _searched(risk: Risk, belief: Relevance, rules: Rules) -> LabelArray:
     p = belief.marginals()
     labeling, reached = _grown(risk, belief, rules, p)
     if isinstance(belief, LabelSets):

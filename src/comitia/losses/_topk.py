@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -132,7 +133,7 @@ class PropensityScored(Loss):
         return self._risk_marginals(y.astype(np.float64), h)
 
     def _minimise_marginals(self, p: FloatArray) -> LabelArray:
-        return _largest(self._gains(p), self.k, exactly=True)
+        return _largest(p, self.k, exactly=True, gains=self._gains)
 
     def _minimise_labelsets(self, sets: LabelSets) -> LabelArray:
         return self._minimise_marginals(sets.marginals())
@@ -223,7 +224,13 @@ def rank_by(belief: Relevance, measure: Order = "rank", k: int | None = None) ->
     if isinstance(belief, Shared):
         return rank_by(belief.of, measure, k)[belief.index]
     delta = belief.marginals() if isinstance(belief, Marginals) else weighted_marginals(belief, measure, k)
-    return np.argsort(-delta, axis=1, kind="stable")
+    order = np.empty(delta.shape, np.intp)
+
+    def sort(rows: slice) -> None:
+        order[rows] = np.argsort(-delta[rows], axis=1, kind="stable")
+
+    over_slices(sort, len(delta), at_most=rows_at_once(belief.n_labels))
+    return order
 
 
 def weighted_marginals(belief: Relevance, measure: Order, k: int | None = None) -> FloatArray:
@@ -253,13 +260,15 @@ def _ideal(k: int) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))])
 
 
-def _largest(delta: FloatArray, k: int, exactly: bool) -> LabelArray:
-    """Set the k largest of each row, the first of equals."""
+def _largest(
+    delta: FloatArray, k: int, exactly: bool, gains: Callable[[FloatArray], FloatArray] | None = None
+) -> LabelArray:
+    """Set the k largest of each row, or of what ``gains`` makes of it, the first of equals."""
     K = delta.shape[1]
     labeling = np.zeros(delta.shape, np.int8)
 
     def take(rows: slice) -> None:
-        part = delta[rows]
+        part = delta[rows] if gains is None else gains(delta[rows])
         sizes = np.full(len(part), min(k, K))
         if not exactly:
             sizes = np.minimum(sizes, (part > 0).sum(axis=1))

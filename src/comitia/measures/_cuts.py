@@ -10,8 +10,8 @@ from comitia._labels import FloatArray
 
 Score = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
 
-# Labels are swept together as long as they have no more cells than this.
-_CELLS = 1 << 20
+# So many cells are swept at a time: labels together, and a long one in parts.
+_CELLS = 1 << 18
 
 
 def best_cuts(p: FloatArray, target: FloatArray, weight: FloatArray, score: Score) -> tuple[FloatArray, FloatArray]:
@@ -48,20 +48,33 @@ def _sweep(p: FloatArray, target: FloatArray, weight: FloatArray, score: Score) 
     """Try the cuts of all rows: p and target have shape (K, n)."""
     K, n = p.shape
     falling, hits, mass = _by_falling(p, target, weight)
-    tp, predicted = np.zeros((K, n + 1)), np.zeros((K, n + 1))
-    np.cumsum(hits, axis=1, out=tp[:, 1:])
-    np.cumsum(np.broadcast_to(mass, p.shape), axis=1, out=predicted[:, 1:])
-    fp = np.maximum(predicted - tp, 0.0)
-    scores = score(tp, fp, np.maximum(tp[:, -1:] - tp, 0.0), np.maximum(fp[:, -1:] - fp, 0.0))
-    # What cannot be told apart by p cannot be cut apart, and nothing lies below zero.
-    below = np.concatenate([falling, np.zeros((K, 1))], axis=1)
-    above = np.concatenate([np.full((K, 1), np.inf), falling], axis=1)
-    scores = np.where(above > below, scores, -np.inf)
-    chosen = np.argmax(scores, axis=1)[:, None]
-    low = np.take_along_axis(below, chosen, axis=1)[:, 0]
-    high = np.minimum(np.take_along_axis(above, chosen, axis=1)[:, 0], 1.0)
-    middle = low + (high - low) / 2
-    return np.where(middle < high, middle, low), np.take_along_axis(scores, chosen, axis=1)[:, 0]
+    hits, mass = np.cumsum(hits, axis=1, out=hits), np.atleast_2d(np.cumsum(mass, axis=-1))
+    relevant, irrelevant = hits[:, -1:], np.maximum(mass[:, -1:] - hits[:, -1:], 0.0)
+    cuts, best = np.zeros(K), np.full(K, -np.inf)
+    width = max(1, _CELLS // K)
+    for start in range(0, n + 1, width):
+        stop = min(start + width, n + 1)
+        # Predicted are the first start, start + 1, …
+        tp, above = _before_each(hits, 0.0, start, stop), _before_each(falling, np.inf, start, stop)
+        fp = np.maximum(_before_each(mass, 0.0, start, stop) - tp, 0.0)
+        scores = score(tp, fp, np.maximum(relevant - tp, 0.0), np.maximum(irrelevant - fp, 0.0))
+        # What cannot be told apart by p cannot be cut apart, and nothing lies below zero.
+        below = falling[:, start:stop] if stop <= n else np.pad(falling[:, start:], ((0, 0), (0, 1)))
+        scores = np.where(above > below, scores, -np.inf)
+        chosen = np.argmax(scores, axis=1)[:, None]
+        low, high, found = (np.take_along_axis(each, chosen, axis=1)[:, 0] for each in (below, above, scores))
+        middle = low + (np.minimum(high, 1.0) - low) / 2
+        better = (found > best) | (start == 0)
+        cuts = np.where(better, np.where(middle < np.minimum(high, 1.0), middle, low), cuts)
+        best = np.where(better, found, best)
+    return cuts, best
+
+
+def _before_each(rows: FloatArray, first: float, start: int, stop: int) -> FloatArray:
+    """Return what stands before each of the places [start, stop): ``first`` before all."""
+    if start:
+        return rows[:, start - 1 : stop - 1]
+    return np.pad(rows[:, : stop - 1], ((0, 0), (1, 0)), constant_values=first)
 
 
 def _by_falling(p: FloatArray, target: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
