@@ -70,8 +70,10 @@ def test_frames_and_binary_targets_keep_their_names(joint, path):
 )
 def test_members_of_other_packages_are_saved_and_opened_only_by_who_trusts_them(make, joint, path):
     ensemble = make().fit(joint.X, joint.Y)
-    with pytest.raises(ModelFileError, match="could not be opened again: it holds sklearn"):
+    with pytest.raises(ModelFileError, match="could not be opened again: it holds sklearn") as refused:
         save(ensemble, path)
+    assert "save and load take that if trusted=['" in str(refused.value)
+    assert "date" not in str(refused.value)
     assert not path.exists()
     save(ensemble, path, trusted=["sklearn", "numpy"])
     with pytest.raises(ModelFileError, match=r"cannot be opened as a model: it holds sklearn.*trusted="):

@@ -81,9 +81,10 @@ def save(model: Model | MultilabelEnsemble, path: str | Path, *, trusted: Iterab
         with Path(file.name).open("rb") as again:
             try:
                 if strangers := inspect(again).strangers(known_types(), frozenset(trusted)):
+                    packages = dict.fromkeys(stranger.partition(".")[0] for stranger in strangers)
                     raise ModelFileError(
-                        f"it holds {', '.join(strangers)}, and load opens that only for who names it in trusted=[…]."
-                        " Columns of dates are best given as numbers"
+                        f"it holds {', '.join(strangers)}; save and load take that if trusted={list(packages)}, or"
+                        " these types, is passed to both"
                     )
                 _read(again, frozenset(trusted), None)
             except Exception as error:
