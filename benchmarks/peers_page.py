@@ -188,9 +188,17 @@ def times(results: Results) -> str:
     text = paragraph(
         f"""Of a whole cross-validation on one core, the mean fold's times {results.n_folds}: one fit and the
         predictions for all three losses, compiled functions loaded before. Peers without tuned cuts, which cost
-        most of another fit. The clock also counts what else the machine did."""
+        most of another fit. The clock also counts what else the machine did. {on_two_machines(results)}"""
     )
     return f"## Time\n\n{text}\n\n" + "\n\n".join(parts)
+
+
+def on_two_machines(results: Results) -> str:
+    """Say for which datasets times are of different machines, and do not compare."""
+    of = {name: {row["machine"] for row in results.rows if row["dataset"] == name} for name in results.datasets}
+    mixed = [name for name, machines in of.items() if len(machines) > 1]
+    where = f"Not all rows of {', '.join(mixed)} are of one machine: their times compare only roughly."
+    return where if mixed else ""
 
 
 def weights(results: Results) -> str:
