@@ -62,7 +62,7 @@ class DaskWorkers:
 
     def __init__(self, cluster: Any, at_most: int | None = None) -> None:
         self._shared: Mapping[str, Any] = {}
-        self._sent: dict[str, Any] = {}
+        self._sent: dict[tuple[str, str], Any] = {}
         self._running: dict[str, _Begun[Any]] = {}
         self._held: Any = None
         self._own = not hasattr(cluster, "submit")
@@ -117,8 +117,10 @@ class DaskWorkers:
         def fill() -> None:
             for worker in self._settled(workers):
                 if tries.waiting and worker not in self._running and len(self._running) < self._at_most:
-                    item = tries.waiting.popleft()
-                    self._running[worker] = self._begin(work, item, items[item], worker, ended)
+                    item = tries.waiting[0]
+                    if (needed := self._placed(items[item], worker)) is not None:
+                        tries.waiting.popleft()
+                        self._running[worker] = self._begin(work, item, needed, worker, ended)
 
         while tries.waiting or self._running:
             fill()
@@ -137,6 +139,7 @@ class DaskWorkers:
                     yield begun.item, result
             if time.monotonic() - looked > _LOOK_SECONDS:
                 workers, looked = self._threads_of_workers(), time.monotonic()
+                self._sent = {place: sent for place, sent in self._sent.items() if place[1] in workers}
                 for worker in [worker for worker in self._running if worker not in workers]:
                     begun = self._running.pop(worker)
                     if crash := tries.lost(begun.item):
@@ -149,7 +152,7 @@ class DaskWorkers:
             self._client.close()
 
     def _begin(
-        self, work: Callable[[Item, Any], Result], item: Item, needed: str, worker: str, ended: queue.SimpleQueue[str]
+        self, work: Callable[[Item, Any], Result], item: Item, needed: Any, worker: str, ended: queue.SimpleQueue[str]
     ) -> _Begun[Item]:
         # Tied to one worker: when that dies nobody else is given the item but by us, who count.
         future = self._client.submit(
@@ -157,7 +160,7 @@ class DaskWorkers:
             self.threads,
             work,
             item,
-            self._placed(needed),
+            needed,
             key=f"comitia-{uuid.uuid4().hex}",
             workers=[worker],
             allow_other_workers=False,
@@ -166,15 +169,20 @@ class DaskWorkers:
         future.add_done_callback(lambda _: ended.put(worker))
         return _Begun(item, worker, future)
 
-    def _placed(self, name: str) -> Any:
-        """What is shared, on all workers of now; others get it from them.  Sent again where all who had it are gone."""
-        while name not in self._sent or self._sent[name].status != "finished":
+    def _placed(self, name: str, worker: str) -> Any:
+        """What is shared, for this worker alone: of copies of one thing Dask drops those that nobody waits for.
+
+        None where the worker is gone; the next look at the scheduler tells.
+        """
+        if (sent := self._sent.get((name, worker))) is None or sent.status != "finished":
             try:
-                (self._sent[name],) = self._client.scatter([self._shared[name]], broadcast=True, hash=False)
+                (sent,) = self._client.scatter(
+                    [self._shared[name]], workers=[worker], hash=False, timeout=_FETCH_SECONDS
+                )
             except (OSError, TimeoutError, KeyError, CancelledError):
-                # A worker died in the middle of it; the next look at the scheduler tells whether it is still there.
-                self._threads_of_workers()
-        return self._sent[name]
+                return None
+            self._sent[name, worker] = sent
+        return sent
 
     def _fetched(self, begun: _Begun[Item]) -> Any:
         """The result, if it can still be had: it is on its worker until now."""
