@@ -45,8 +45,10 @@ MEANT = Constraints(exclusive=((0, 1), (1, 2)), implies=((2, 3),))
 
 
 def forest(photographs, **parameters):
-    frame = pd.read_csv(photographs)
-    return EMODTClassifier(8, random_state=0, **parameters).fit(frame[["a", "b", "c"]].to_numpy(), frame[LABELS]), frame
+    frame = pd.read_csv(photographs, dtype=str).map(float)  # to the last digit, which pandas 2 does not read by itself
+    return EMODTClassifier(8, random_state=0, **parameters).fit(
+        frame[["a", "b", "c"]].to_numpy(), frame[LABELS].astype(int)
+    ), frame
 
 
 @pytest.mark.parametrize("loss", ["hamming", "subset01", "f1"])
