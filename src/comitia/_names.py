@@ -108,6 +108,18 @@ def _shown(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
+def shown(text: str) -> str:
+    r"""Return a text of several lines as a terminal may show it, whatever names stand in it.
+
+    Examples
+    --------
+    >>> print(shown("Results on red\x1b[31m:\n  none"))
+    Results on red\x1b[31m:
+      none
+    """
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
 def in_csv(name: str) -> str:
     """Return a name as a spreadsheet takes it for a text: one that could begin a formula gets an apostrophe in front.
 

@@ -86,8 +86,11 @@ def _planned(place: Path, rng: random.Random) -> str:
         folds=2,
     )
     run_plan(plan, place / "run", n_jobs=1, command=_name(rng))
-    read_run(place / "run").write(place / "run")
+    results = read_run(place / "run")
+    results.write(place / "run")
+    (place / "run" / "page.md").write_text(results.markdown())
     said = _said("report", str(place / "run"))
+    said += "\n".join([repr(results), results.table(), *map(str, results.recommendations)])
     return _wrong(place / "run", said) or "a plan: nothing is obeyed"
 
 
@@ -164,10 +167,12 @@ def _csv(text: str) -> Iterator[str]:
 
 
 def _latex(text: str) -> Iterator[str]:
+    yield from (repr(sign) for sign in text if _obeyed(sign))
     yield from re.findall(r"(?<!\\textbackslash\{\})\\evil|evil[%&_#]evil", text)
 
 
 def _markdown(text: str) -> Iterator[str]:
+    yield from (repr(sign) for sign in text if _obeyed(sign))
     outside = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
     yield from re.findall(r"(?<!\\)<x-evil.*|(?<!\\)\]\(evil:.*", outside)
     width = 0

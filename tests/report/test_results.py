@@ -207,3 +207,17 @@ def test_what_is_written_is_plain_json(report_folder):
     content = json.loads((report_folder / "results.json").read_text())
     assert content["settings"]["extra"]["constructor"] == "EMODTClassifier"
     assert len(content["digits"]["images"]) == 10
+
+
+def test_no_name_steers_the_terminal_that_shows_results(run):
+    escape_, bell = "\x1b[31mred\x1b]0;evil", "\x07\u202e"
+    nasty = escape_ + bell
+    rows = run.rows[run.rows["size"] == 12].replace({"dataset": {"weather": nasty}, "ensemble": {"extra": nasty}})
+    fresh = replace(run, rows=rows, title=nasty, failures=[{"cell": nasty, "error": nasty}], plan={}, settings={})
+    only = replace(fresh, rows=rows[(rows["dataset"] == nasty) & (rows["ensemble"] == nasty)])
+    shown = [fresh.table(), fresh.table(format="markdown"), fresh.latex(), fresh.markdown()]
+    shown += [repr(only), *map(str, fresh.recommendations), *map(str, only.recommendations)]
+    for text in shown:
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "\\x1b[31mred" in repr(only)
+    assert "\\x1b[31mred" in fresh.table()

@@ -19,7 +19,7 @@ from rich.markup import escape
 
 from comitia import ComitiaError
 from comitia._interrupts import is_interrupt, last_words, say_when_stopped
-from comitia._names import printable
+from comitia._names import shown
 from comitia.cli._screen import messages
 
 _ISSUES = "https://github.com/comitia/comitia/issues"
@@ -61,11 +61,6 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
 def misuse(option: str, message: str) -> typer.BadParameter:
     """The error of an argument that cannot be right, which ends with code 2."""
     return typer.BadParameter(shown(message), param_hint=option)
-
-
-def shown(text: str) -> str:
-    """Return a text of several lines as a terminal may show it, whatever names stand in it."""
-    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 _PARAMETERS = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from comitia._names import in_csv
+from comitia._names import in_csv, printable, shown
 from comitia.report._text import text_table
 from comitia.report._vocabulary import Measure, title
 from comitia.report._words import DECIMALS, markdown_table, number, signed
@@ -51,7 +51,7 @@ def text(table: ComparisonTable) -> str:
     by_measure: dict[Measure, list[Block]] = {}
     for block in table.blocks:
         by_measure.setdefault(block.measure, []).append(block)
-    return "\n\n".join(f"{measure.heading}\n{text_table(found)}" for measure, found in by_measure.items())
+    return shown("\n\n".join(f"{measure.heading}\n{text_table(found)}" for measure, found in by_measure.items()))
 
 
 def latex(table: ComparisonTable, *, errors: bool) -> str:
@@ -232,8 +232,8 @@ def _rank(rank: float) -> str:
 
 
 def _in_latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return "".join(_LATEX.get(character, character) for character in printable(" ".join(text.split())))
 
 
 def _in_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>#|~!$&])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]<>#|~!$&])", r"\\\1", printable(" ".join(text.split())))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from comitia._names import shown
 from comitia.report._claims import Beyond, MeanBeside, beyond, claims, means_beside, means_over_aggregations
 from comitia.report._curves import curves
 from comitia.report._tables import ComparisonTable
@@ -35,7 +36,7 @@ def markdown_page(results: Results) -> str:
     elif len(results.dataset_names) > 1:
         parts += [_conclusions(results), *_means(results)]
     parts += _tables(results)
-    return "\n\n".join(parts) + "\n"
+    return shown("\n\n".join(parts)) + "\n"
 
 
 def _how(results: Results) -> str:

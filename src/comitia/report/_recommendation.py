@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from comitia import _titles
+from comitia._names import shown
 from comitia._titles import aggregation_and_pool, method_name
 from comitia.report._answers import Answer
 from comitia.report._blocks import Block
@@ -198,7 +199,7 @@ class Recommendation:
     def __str__(self) -> str:
         head = f"{self.measure.title}: {self.choice}, {number(self.percent)}{self.measure.unit}."
         lines = [head, self.plain, self.text, self.rivals_text, self.python or self.code, self.command]
-        return "\n".join(line for line in lines if line)
+        return shown("\n".join(line for line in lines if line))
 
     def as_record(self) -> dict[str, Any]:
         """Give the recommendation as plain values, for JSON."""

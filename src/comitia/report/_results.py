@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from comitia._errors import ComitiaError
-from comitia._names import looked_up, unknown
+from comitia._names import looked_up, shown, unknown
 from comitia.report import _blocks as _blocks
 from comitia.report._answers import Answer, answers
 from comitia.report._blocks import Block
@@ -348,7 +348,7 @@ class Results:
         lines += [f"  {name:<{widths[0]}}  {value:>{widths[1]}}  {choice}" for name, value, choice in found]
         if self.failures:
             lines.append(f"  {counted(len(self.failures), 'cell')} failed: see failures")
-        return "\n".join(lines)
+        return shown("\n".join(lines))
 
     def _repr_html_(self) -> str:
         from comitia.report._html import fragment
