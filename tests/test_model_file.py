@@ -316,14 +316,17 @@ OF_ENSEMBLES = {
 
 
 @pytest.mark.parametrize("kind", OF_ENSEMBLES)
-@pytest.mark.parametrize("changed", ["n_features_in_", "pool", "members_"])
+@pytest.mark.parametrize("changed", ["n_features_in_", "pool", "members_", "the member itself"])
 def test_members_that_are_odd_ensembles_are_refused_when_opened(kind, changed, joint, path):
     save(OF_ENSEMBLES[kind]().fit(joint.X, joint.Y), path)
     assert load(path).predict(joint.X).shape == joint.Y.shape
 
     def change(tree):
-        attributes = of(tree, "members_", "members")["content"][1]["content"]["content"]["estimator"]["content"]
-        if changed == "n_features_in_":
+        member = of(tree, "members_", "members")["content"][1]["content"]["content"]
+        attributes = member["estimator"]["content"]
+        if changed == "the member itself":
+            member["estimator"] = {**of(tree, "loss"), "__id__": 1}
+        elif changed == "n_features_in_":
             attributes["content"][changed]["content"] = "3"
         else:
             del attributes["content"][changed]

@@ -149,8 +149,12 @@ class AnyMultilabel:
     takes_sparse: bool = True
 
     def __post_init__(self) -> None:
+        if not (hasattr(self.estimator, "predict") or hasattr(self.estimator, "predict_proba")):
+            raise ComitiaError(f"a member must be a classifier; got {type(self.estimator).__name__}.")
         if check := getattr(self.estimator, "_check_opened", None):
             check()
+        if isinstance(inner := getattr(self.estimator, "_encoder", None), TableEncoder):
+            inner.check()
         if self.encoder is not None:
             if type(self.encoder) is not TableEncoder or type(self.takes_sparse) is not bool:
                 raise ComitiaError("a member must have an encoder of columns, or none.")
