@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from comitia import LOSSES, Beliefs, ComitiaError, EBRClassifier, EMODTClassifier, get_reading
+from comitia import LOSSES, Beliefs, ComitiaError, EBRClassifier, ECCClassifier, EMODTClassifier, get_reading
 from comitia.ensembles import _asking, _few_labels, _out_of_bag
 from comitia.ensembles._out_of_bag import OutOfBag, best_way
 from comitia.losses import Hamming, SubsetZeroOne
@@ -133,3 +133,12 @@ def test_the_usual_reading_leaves_the_choice_of_one_however_it_is_given():
     ]
     assert "ctp · seen 0.3" in tables[0]["f1"]
     assert tables[0] == tables[1] == tables[2]
+
+
+def test_chains_search_for_the_best_jaccard_index_only_where_it_is_asked_for():
+    chains = ECCClassifier(n_estimators=4, chain_method="joint", C=1.0, scaling="standard", oob_score=True, random_state=0)
+    others = chains.fit(X, Y).oob_table_
+    asked = chains.set_params(loss="jaccard").fit(X, Y).oob_table_
+    left_out = {(loss, way) for loss, row in asked.items() for way in row.keys() - others[loss].keys()}
+    assert left_out == {("jaccard", "ptc-lw"), ("jaccard", "ptc-mode"), ("jaccard", "ptc-mbr")}
+    assert all(others[loss][way] == asked[loss][way] for loss, row in others.items() for way in row)

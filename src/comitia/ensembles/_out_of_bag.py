@@ -119,7 +119,7 @@ class OutOfBag:
             loss: {name: ensemble._limited(how.decision(target, pool, read)) for name, (how, read) in ways.items()}
             for loss, target in losses.items()
         }
-        if chooses and not any(isinstance(target, JaccardLoss) for target in asked):
+        if not any(isinstance(target, JaccardLoss) for target in asked):
             over_seen = ensemble._believes_in_seen
             decisions = {loss: _without_searches(row, reading, over_seen) for loss, row in decisions.items()}
         values: dict[str, dict[str, FloatArray]] = {

@@ -104,7 +104,8 @@ _OUT_OF_BAG = """\
     oob_table_, oob_errors_ : dict
         For each named loss, and the one that ``fit`` was called with, the out-of-bag loss of each way of deciding, and
         the standard error of its difference to the advised one.  A fit for a measure of a whole set looks at beliefs
-        alone, and knows these losses only with ``aggregation="oob"``.
+        alone, and knows these losses only with ``aggregation="oob"``; decisions over seen labelsets are judged for the
+        Jaccard index only where that is the loss of the fit.
     oob_proba_ : array of float, shape (n, K)
         Pooled out-of-bag marginals, NaN for an instance that every member has seen.  Where they are calibrated, each
         is by a calibration that was fitted to other instances.  With trees and sparse targets a CSR matrix, without
