@@ -336,6 +336,17 @@ def test_members_that_are_odd_ensembles_are_refused_when_opened(kind, changed, j
         load(path)
 
 
+def test_voters_whose_names_are_none_are_refused_when_opened(joint, path):
+    save(OF_ENSEMBLES["voting"]().fit(joint.X, joint.Y), path)
+
+    def change(tree):
+        of(tree, "estimators")["content"][0]["content"][0].update(content="7", __id__=1)
+
+    rewritten(path, schema(change))
+    with pytest.raises(ModelFileError, match="estimators must have names"):
+        load(path)
+
+
 @pytest.mark.parametrize("kind", OF_ENSEMBLES)
 def test_ensembles_of_ensembles_keep_the_names_of_a_frame(kind, joint, path):
     X = pd.DataFrame(joint.X, columns=list("abcd")).assign(e=["u", "v"] * 75)

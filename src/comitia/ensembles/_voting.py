@@ -199,6 +199,11 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
             return None
         return np.concatenate([weight * share for weight, share in zip(of_voters, shares, strict=True)])
 
+    def _check_opened(self) -> None:
+        super()._check_opened()
+        if not all(isinstance(name, str) for name, _ in self.estimators):
+            raise ComitiaError("estimators must have names.")
+
     def _values_per_belief(self) -> int:
         inner = (voter.estimator for voter in self.members_.members)
         return max(one._values_per_belief() if isinstance(one, MultilabelEnsemble) else 1 for one in inner) + len(
