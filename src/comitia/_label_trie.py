@@ -72,7 +72,8 @@ class LabelTrie:
         by = np.lexsort(words.T[::-1])
         rows, positions = np.nonzero(ordered[by])
         starts = np.searchsorted(rows, np.arange(len(table) + 1))
-        position, depth, parent, skip, set_of = _build(starts, positions, by)
+        nodes, path = np.full((5, len(positions) + 1), -1, np.int32), np.empty(table.shape[1] + 1, np.int32)
+        position, depth, parent, skip, set_of = nodes[:, : _build(starts, positions, by, path, *nodes)].copy()
         return cls(np.asarray(order, np.int64), position, depth, parent, skip, set_of, len(table))
 
     @classmethod
@@ -171,22 +172,17 @@ def _power_log(count: FloatArray, a: float) -> FloatArray:
 
 
 @njit(cache=True, nogil=True)
-def _build(starts: Any, positions: Any, by: Any) -> Any:
-    """Build the nodes from the sorted sets: set by[r] has positions[starts[r]:starts[r + 1]]."""
+def _build(
+    starts: Any, positions: Any, by: Any, path: Any, position: Any, depth: Any, parent: Any, skip: Any, set_of: Any
+) -> int:
+    """Fill in the nodes from the sorted sets, set by[r] has positions[starts[r]:starts[r + 1]]; return how many."""
     U = len(by)
-    most = len(positions) + 1
-    position, depth = np.empty(most, np.int32), np.empty(most, np.int32)
-    parent, skip, set_of = np.empty(most, np.int32), np.empty(most, np.int32), np.full(most, -1, np.int32)
-    position[0], depth[0], parent[0] = -1, 0, -1
-    deepest = 0
-    for r in range(U):
-        deepest = max(deepest, starts[r + 1] - starts[r])
-    path = np.zeros(deepest + 1, np.int32)
+    path[0] = depth[0] = 0
     at, N = 0, 1
     for r in range(U):
         first, length = starts[r], starts[r + 1] - starts[r]
         common = 0
-        while common < min(at, length) and position[path[common + 1]] == positions[first + common]:
+        while common < at and common < length and position[path[common + 1]] == positions[first + common]:
             common += 1
         for d in range(common + 1, at + 1):
             skip[path[d]] = N
@@ -198,7 +194,7 @@ def _build(starts: Any, positions: Any, by: Any) -> Any:
         set_of[path[length]] = by[r]
     for d in range(at + 1):
         skip[path[d]] = N
-    return position[:N].copy(), depth[:N].copy(), parent[:N].copy(), skip[:N].copy(), set_of[:N].copy()
+    return N
 
 
 @njit(cache=True, nogil=True)
@@ -210,7 +206,8 @@ def _add_to_parents(parent: Any, values: Any) -> None:
 @njit(cache=True, nogil=True)
 def _raise_parents(parent: Any, values: Any) -> None:
     for node in range(len(parent) - 1, 0, -1):
-        values[parent[node]] = max(values[parent[node]], values[node])
+        if values[node] > values[parent[node]]:
+            values[parent[node]] = values[node]
 
 
 @njit(cache=True, nogil=True)

@@ -15,7 +15,7 @@ from comitia._jobs import local_threads, one_blas_thread
 from comitia._label_trie import Counts, LabelTrie, check_missing, check_sets, joined_rows
 from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_parts
-from comitia.learners._chain_joint_kernels import weigh_sets
+from comitia.learners._chain_joint_kernels import LARGEST, weigh_sets
 from comitia.learners._chains import ChainFit
 from comitia.learners._few_rows import are_few
 from comitia.learners._logistic_predict import ROWS, linear_scores
@@ -147,12 +147,14 @@ def _joint_of(fit: ChainFit, m: int, X: Any, trie: LabelTrie, weight: Counts, mi
     weights, own_weights = np.exp(weight.log), np.exp(weight.own_log)
     influence = fit.influence[m]
     grow = np.exp(np.clip(influence, -700, 700))
+    is_tame = bool(np.abs(influence).sum(axis=0).max() <= LARGEST)
+    deepest = int(trie.depth.max())
     parts: dict[int, tuple[Any, Any, Any]] = {}
     for start in range(0, max(X.shape[0], 1), ROWS):
         rows = slice(start, start + ROWS)
         scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
         parts[start] = weigh_sets(
-            scores, influence, grow, trie.position, trie.depth, trie.skip, trie.set_of,
+            scores, influence, is_tame, grow, trie.position, trie.depth, deepest, trie.skip, trie.set_of,
             limit, weights, weight.own[rows], own_weights[rows], missing,
         )  # fmt: skip
     return joined_rows(parts, trie.n_sets)

@@ -16,28 +16,36 @@ NEGLIGIBLE = 1e-50  # share of the mass below which a set has none
 
 
 @njit(cache=True, nogil=True)
-def weigh_sets(scores, influence, grow, position, depth, skip, set_of, limit, weights, own, own_weights, missing):
+def weigh_sets(
+    scores, influence, is_tame, grow, position, depth, deepest, skip, set_of, limit, weights, own, own_weights, missing
+):
     """Return how many sets each row keeps, and all of them one after another: their columns and their weights.
 
-    ``scores`` (n, K) are what the features give to the links, by position, ``grow`` is exp(influence).  Rows walk
-    ``LANES`` at a time, side by side, and none looks at another: its bits are its own.
+    ``scores`` (n, K) are what the features give to the links, by position, ``grow`` is exp(influence), no sum of
+    influences is beyond `LARGEST` where ``is_tame``.  Rows walk ``LANES`` at a time, side by side, and none looks at
+    another: its bits are its own.
     """
     n, K = scores.shape
-    U, deepest = len(weights), depth.max() + 1
+    U = len(weights)
     lengths = np.empty(n, np.int64)
     room = max(min(n * U, ROOM), 1)
     columns, data, filled = np.empty(room, np.int32), np.empty(room), 0
-    odds, none = np.empty((deepest, K, LANES)), np.empty((deepest, K + 1, LANES))
-    mine, my_weight, best = np.full(LANES, NONE), np.zeros(LANES), np.empty(LANES)
+    odds, none = np.empty((deepest + 1, K, LANES)), np.empty((deepest + 1, K + 1, LANES))
+    mine, my_weight, best = np.empty(LANES, np.int64), np.empty(LANES), np.empty(LANES)
     sets, side = np.empty(U, np.int32), np.empty((U, LANES))
     row_sets, row_weights = np.empty(U + 1, np.int32), np.empty(U + 1)
-    logs, reach, broken = np.empty((deepest, K)), np.empty((deepest, K + 1)), np.empty((deepest, K + 1), np.int64)
+    logs, reach, broken = (
+        np.empty((deepest + 1, K)),
+        np.empty((deepest + 1, K + 1)),
+        np.empty((deepest + 1, K + 1), np.int64),
+    )
     tame, least, scale = np.empty(LANES, np.bool_), np.empty(LANES), np.empty(LANES)
-    tame_chain = np.abs(influence).sum(axis=0).max() <= LARGEST
+    for r in range(LANES):
+        mine[r], my_weight[r] = NONE, 0.0
     for start in range(0, n, LANES):
         for r in range(LANES):
             i = min(start + r, n - 1)
-            tame[r] = _odds(scores[i], odds[0, :, r]) and tame_chain
+            tame[r] = _odds(scores[i], odds[0, :, r]) and is_tame
             if len(own):
                 mine[r], my_weight[r] = own[i], own_weights[i]
         found = _walk(
@@ -48,7 +56,8 @@ def weigh_sets(scores, influence, grow, position, depth, skip, set_of, limit, we
             if tame[r] and best[r] >= SMALLEST:
                 kept = _row_of(sets, side, r, found, least[r], scale[r], row_sets, row_weights)
             else:
-                logs[0] = scores[start + r]
+                for k in range(K):
+                    logs[0, k] = scores[start + r, k]
                 row_found = _walk_logs(
                     logs, reach, broken, influence, position, depth, set_of, weights,
                     mine[r], my_weight[r], row_sets, row_weights,
@@ -82,9 +91,9 @@ def _walk(odds, none, grow, position, depth, skip, set_of, limit, weights, mine,
     A lane for which that is too little is out of the subtree with mass zero.
     """
     K, N = odds.shape[1], len(position)
-    mass, product = np.ones((odds.shape[0], LANES)), np.ones(LANES)
-    best[:] = 0.0
-    none[0, 0] = 1.0
+    mass, product = np.empty((odds.shape[0], LANES)), np.empty(LANES)
+    for r in range(LANES):
+        mass[0, r], product[r], none[0, 0, r], best[r] = 1.0, 1.0, 1.0, 0.0
     for k in range(K):
         for r in range(LANES):
             product[r] *= 1.0 + odds[0, k, r]
@@ -131,7 +140,8 @@ def _walk(odds, none, grow, position, depth, skip, set_of, limit, weights, mine,
 @njit(cache=True, nogil=True)
 def _share_out(side, found, missing, least, scale):
     """Fill, for each lane, the weight that a set must exceed to be kept and what makes the kept ones sum to 1."""
-    scale[:], least[:] = 0.0, 0.0
+    for r in range(LANES):
+        scale[r], least[r] = 0.0, 0.0
     for e in range(found):
         for r in range(LANES):
             scale[r] += side[e, r]
