@@ -142,7 +142,10 @@ def perverse(tp, fp, fn, tn):
     return tp + (tp + fp - 3.0) ** 2 / 9
 
 
-@pytest.mark.parametrize("loss", [FLoss(), FLoss(beta=0.7310585), Matthews(), CountLoss(perverse)], ids=repr)
+OF_TREES = {"f1": FLoss(), "f": FLoss(beta=0.7310585), "matthews": Matthews(), "perverse": CountLoss(perverse)}
+
+
+@pytest.mark.parametrize("loss", OF_TREES.values(), ids=OF_TREES)
 @pytest.mark.parametrize("sizes", [{}, {"at_least": 2, "at_most": 4}], ids=str)
 def test_trees_of_ten_labels_are_decided_best_of_all_labelings(loss, sizes):
     rng, many = np.random.default_rng(5), 10
