@@ -19,8 +19,9 @@ same probabilities at one half, and what scikit-learn offers,
 `MultiOutputClassifier(TunedThresholdClassifierCV(learner, scoring="f1"))`: for every label six fits and the best of a
 hundred cuts. Ours are `EMODTClassifier(oob_score=True)` and `ECCClassifier(oob_score=True)` with defaults, 50 members;
 the learner beside trees is `RandomForestClassifier(50)`, beside chains `LogisticRegression()`, on standardised features
-where these are dense. The rows of bibtex and of the promises are older: a fit judged all decisions out of bag, chains
-passed decisions on (now they choose), and trees split nodes of eight instances unless others did better (now of four).
+where these are dense. The rows of bibtex are older: a fit judged all decisions out of bag,
+chains passed decisions on (now they choose), and trees split nodes of eight instances unless others did better (now of
+four).
 """
 _FOLDS = f"""\
 {FOLDS} shuffled folds, the same for all; percent, mean ± standard error over the folds. *Gain* is the tuned measure
