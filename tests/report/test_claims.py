@@ -102,3 +102,17 @@ def test_a_page_says_what_was_chosen_and_in_how_many_folds(joint_csv, tmp_path):
     plan = Plan("mine", (DataSource("joint", str(joint_csv), LABELS),), (setting,), aggregations=("gmv",), folds=3)
     run_plan(plan, tmp_path, n_jobs=1)
     assert "| EBR | `estimator__C` | 1.0 (3) |" in read_run(tmp_path).markdown()
+
+
+@pytest.mark.parametrize("sizes", [(5,), (2, 5)], ids=["one size", "sizes"])
+def test_no_name_is_obeyed_by_a_page_in_markdown(sizes, joint_csv, tmp_path):
+    evil = "<b>`x`|[y](z)"
+    setting = EnsembleSetting("ebr", {"n_estimators": 5, "C": 1.0}, name=evil)
+    data = DataSource(evil, str(joint_csv), LABELS)
+    plan = Plan(evil, (data,), (setting,), aggregations=("gmv", "ctp"), folds=2, sizes=sizes)
+    run_plan(plan, tmp_path / "run", n_jobs=1, command=f"run {evil}")
+    page = read_run(tmp_path / "run").markdown()
+    command = r"``run <b>`x`\|[y](z)``"
+    assert f"| command | {command} |" in page
+    assert r"\<b\>\`x\`\|\[y\](z)" in page
+    assert "<b" not in page.replace(command, "").replace(r"\<b", "")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from comitia.report._blocks import curve, measure_in
 from comitia.report._vocabulary import Measure, in_order, title
-from comitia.report._words import markdown_table, number, signed
+from comitia.report._words import in_markdown, markdown_table, number, signed
 
 if TYPE_CHECKING:
     from comitia.report._results import Results
@@ -63,10 +63,10 @@ def curves(results: Results) -> Iterator[str]:
     yield f"### All values\n\n{unit}{beside}."
     for ensemble, dataset, shown in dict.fromkeys((one.ensemble, one.dataset, one.measure) for one in found):
         part = [one for one in found if (one.ensemble, one.dataset, one.measure) == (ensemble, dataset, shown)]
-        lines = [[title(one.method), *(one.cell(size) for size in sizes)] for one in part]
-        yield f"#### {title(ensemble)} on {dataset}, {shown.title} {shown.arrow}\n\n" + markdown_table(
-            ["Members", *map(str, sizes)], lines
-        )
+        lines = [[in_markdown(title(one.method)), *(one.cell(size) for size in sizes)] for one in part]
+        named, of, lost = map(in_markdown, (title(ensemble), dataset, shown.title))
+        table = markdown_table(["Members", *map(str, sizes)], lines)
+        yield f"#### {named} on {of}, {lost} {shown.arrow}\n\n{table}"
 
 
 def _curves(rows: pd.DataFrame, paper: pd.DataFrame | None) -> Iterator[Curve]:
@@ -104,7 +104,9 @@ def _gains(found: list[Curve], sizes: list[int]) -> str:
     for ensemble, shown, method in dict.fromkeys((one.ensemble, one.measure, one.method) for one in found):
         part = [one for one in found if (one.ensemble, one.measure, one.method) == (ensemble, shown, method)]
         gains = [sum(one.gain(*span) for one in part) / len(part) for span in ((first, middle), (middle, last))]
-        lines.append([title(ensemble), shown.title, title(method), *map(signed, gains)])
+        lines.append(
+            [in_markdown(title(ensemble)), in_markdown(shown.title), in_markdown(title(method)), *map(signed, gains)]
+        )
     return "### What more members gain\n\nPoints, averaged over the datasets; positive is better.\n\n" + markdown_table(
         ["Ensemble", "Measure", "Aggregation", f"{first} to {middle} members", f"{middle} to {last} members"], lines
     )
@@ -118,7 +120,7 @@ def _distances(found: list[Curve]) -> str:
             [distance for one in found if (one.dataset, one.measure) == (dataset, shown) for distance in one.distances]
             for shown in measures
         ]
-        lines.append([dataset, *(f"{sum(part) / len(part):.2f}" if part else "–" for part in parts)])
+        lines.append([in_markdown(dataset), *(f"{sum(part) / len(part):.2f}" if part else "–" for part in parts)])
     return "### Mean distance from the paper's values, in points\n\n" + markdown_table(
-        ["", *(shown.title for shown in measures)], lines
+        ["", *(in_markdown(shown.title) for shown in measures)], lines
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv as csv_module
 import io
-import re
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -12,7 +11,7 @@ from markupsafe import Markup
 from comitia._names import in_csv, printable, shown
 from comitia.report._text import text_table
 from comitia.report._vocabulary import Measure, title
-from comitia.report._words import DECIMALS, markdown_table, number, signed
+from comitia.report._words import DECIMALS, in_markdown, markdown_table, number, signed
 
 if TYPE_CHECKING:
     from comitia.report._blocks import Block
@@ -109,15 +108,15 @@ def _latex_line(line: Line, columns: int, average: bool, errors: bool) -> str:
 def markdown(table: ComparisonTable, *, errors: bool) -> str:
     """Write a Markdown table; ranks are superscripts, differences to the paper stand in brackets."""
     datasets = table.datasets
-    heads = ["Ensemble", "Measure (%)" if table.in_percent else "Measure", "Aggregation", *map(_in_markdown, datasets)]
+    heads = ["Ensemble", "Measure (%)" if table.in_percent else "Measure", "Aggregation", *map(in_markdown, datasets)]
     heads += ["Avg. rank"] * table.has_average_ranks
     lines = []
     for line in table.lines():
         measured = line.measure.title if table.in_percent else line.measure.with_unit
         parts = [title(line.ensemble), f"{measured} {line.measure.arrow}", title(line.method)]
-        parts = [_in_markdown(part) for part in parts]
+        parts = [in_markdown(part) for part in parts]
         if line.same_as is not None:
-            parts += [f"= {_in_markdown(title(line.same_as))}"] * len(datasets)
+            parts += [f"= {in_markdown(title(line.same_as))}"] * len(datasets)
             parts += [""] * table.has_average_ranks
         else:
             parts += [_markdown_cell(cell, errors) for cell in line.cells]
@@ -233,7 +232,3 @@ def _rank(rank: float) -> str:
 
 def _in_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in printable(" ".join(text.split())))
-
-
-def _in_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>#|~!$&])", r"\\\1", printable(" ".join(text.split())))

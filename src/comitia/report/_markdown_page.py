@@ -10,7 +10,7 @@ from comitia.report._claims import Beyond, MeanBeside, beyond, claims, means_bes
 from comitia.report._curves import curves
 from comitia.report._tables import ComparisonTable
 from comitia.report._vocabulary import title
-from comitia.report._words import duration, markdown_table, number, signed
+from comitia.report._words import as_code, duration, in_markdown, markdown_table, number, signed
 
 if TYPE_CHECKING:
     from comitia.report._results import Results
@@ -25,11 +25,11 @@ def markdown_page(results: Results) -> str:
     It holds the command, seeds, time and machine; the paper's conclusions and whether they hold; means beside the
     paper's where its values are known; and every value, with its difference.
     """
-    parts = [f"# {results.title}", _how(results)]
+    parts = [f"# {in_markdown(results.title)}", _how(results)]
     if "ensembles" in results.plan:
         parts.append(_settings(results))
     if results.failures:
-        failed = (f"- `{item['cell']}`: {item['error']}" for item in results.failures)
+        failed = (f"- {as_code(str(item['cell']))}: {in_markdown(str(item['error']))}" for item in results.failures)
         parts.append("## What failed\n\n" + "\n".join(failed))
     if results.has_curves:
         parts += curves(results)
@@ -43,7 +43,7 @@ def _how(results: Results) -> str:
     how, plan = results.provenance, results.plan
     machine, versions = how.get("machine", {}), how.get("versions", {})
     cores = f"{how.get('cores', '?')} core" + ("" if how.get("cores") == 1 else "s")
-    commands = ", ".join(f"`{command}`" for command in how.get("commands", []))
+    commands = ", ".join(map(as_code, how.get("commands", [])))
     facts = {
         **({"command": commands} if commands else {}),
         "time": f"{duration(float(how.get('seconds', 0)), decimals=0)} on {cores} of "
@@ -68,21 +68,23 @@ def _how(results: Results) -> str:
 def _settings(results: Results) -> str:
     lines = ["## Settings, the same for all datasets", ""]
     for ensemble, setting in results.plan["ensembles"].items():
-        said = [f"`{name}={value!r}`" for name, value in setting.items() if name not in _UNSAID]
-        lines.append(f"- {title(ensemble)}: {', '.join(said)}")
+        said = [as_code(f"{name}={value!r}") for name, value in setting.items() if name not in _UNSAID]
+        lines.append(f"- {_title(ensemble)}: {', '.join(said)}")
     if results.chosen:
         names = list(results.plan["datasets"])
         rows: dict[tuple[str, str], dict[str, list[str]]] = {}
         for choice in results.chosen:
-            by_dataset = rows.setdefault((title(choice["ensemble"]), f"`{choice['parameter']}`"), {})
-            by_dataset.setdefault(choice["dataset"], []).append(f"{choice['value']} ({choice['folds']})")
+            by_dataset = rows.setdefault((_title(choice["ensemble"]), as_code(choice["parameter"])), {})
+            by_dataset.setdefault(choice["dataset"], []).append(
+                f"{in_markdown(str(choice['value']))} ({choice['folds']})"
+            )
         lines += [
             "",
             "Chosen on the training part of each fold, by the out-of-bag subset 0/1 loss of a few members"
             " (folds in brackets):",
             "",
             markdown_table(
-                ["Ensemble", "Parameter", *names],
+                ["Ensemble", "Parameter", *map(in_markdown, names)],
                 [[*key, *(", ".join(found.get(name, ())) for name in names)] for key, found in rows.items()],
             ),
         ]
@@ -99,7 +101,7 @@ def _conclusions(results: Results) -> str:
             [sentence]
             + [f"{'yes' if answers[name].holds else '**no**'}: {answers[name].because}" for name in ensembles]
         )
-    table = markdown_table(["", *map(title, ensembles)], rows)
+    table = markdown_table(["", *map(_title, ensembles)], rows)
     return f"## The paper's conclusions\n\nAverage ranks among the paper's five aggregations, 1 is best.\n\n{table}"
 
 
@@ -108,7 +110,7 @@ def _means(results: Results) -> Iterator[str]:
     if paper is None:
         return
     lines = list(means_beside(results.paper_blocks))
-    shared = [name for name in results.dataset_names if name in set(paper["dataset"])]
+    shared = [in_markdown(name) for name in results.dataset_names if name in set(paper["dataset"])]
     heads = ["here", "paper", "difference", "may be worse by", "holds"]
     yield (
         f"## Means beside the paper's\n\nMeans over {', '.join(shared)}. A mean may be worse than the paper's by one "
@@ -121,15 +123,15 @@ def _means(results: Results) -> Iterator[str]:
         + "\n\nFor each aggregation:\n\n"
         + markdown_table(
             ["Ensemble", "Measure (%)", "Aggregation", *heads],
-            [[*_place(line), title(line.method), *_beside(line)] for line in lines],
+            [[*_place(line), _title(line.method), *_beside(line)] for line in lines],
         )
     )
     others = [
         [
             *_place(line),
-            title(line.method),
+            _title(line.method),
             number(line.ours),
-            f"{number(line.published)} ({title(line.best_published)})",
+            f"{number(line.published)} ({_title(line.best_published)})",
             signed(line.ours - line.published),
         ]
         for line in beyond(results.blocks)
@@ -140,8 +142,12 @@ def _means(results: Results) -> Iterator[str]:
         )
 
 
+def _title(name: str) -> str:
+    return in_markdown(title(name))
+
+
 def _place(line: MeanBeside | Beyond) -> list[str]:
-    return [title(line.ensemble), f"{line.measure.title} {line.measure.arrow}"]
+    return [_title(line.ensemble), f"{in_markdown(line.measure.title)} {line.measure.arrow}"]
 
 
 def _beside(line: MeanBeside) -> list[str]:
@@ -162,7 +168,7 @@ def _tables(results: Results) -> Iterator[str]:
         shown = all_blocks.blocks[0].measure
         unit = "percent" if shown.percent else "mean"
         members = f"{results.rows['size'].max()} members; {unit} ± standard error over the folds"
-        yield f"## {shown.title}\n\n{members}, {shown.direction}; rank{beside}."
+        yield f"## {in_markdown(shown.title)}\n\n{members}, {shown.direction}; rank{beside}."
         if several and results.goes_beyond_the_paper:
             only = tuple(block for block in results.paper_blocks if block.measure.loss == loss)
             yield "The paper's five, with ranks among them:\n\n" + ComparisonTable(only).to_markdown().rstrip()

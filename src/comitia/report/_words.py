@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from comitia._names import printable
 
 DECIMALS = 2
 """Values are ranked as they are printed, so that a reader finds the ranks in the table and noise decides no tie."""
@@ -81,6 +84,19 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers:
     """Write a table in Markdown; that many of its last columns are set to the right."""
     ruled = ["---"] * (len(heads) - numbers) + ["--:"] * numbers
     return "\n".join("| " + " | ".join(line) + " |" for line in (heads, ruled, *rows))
+
+
+def in_markdown(text: str) -> str:
+    """Return a text, such as a name, as Markdown shows it and obeys none of it."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~!$&])", r"\\\1", printable(" ".join(text.split())))
+
+
+def as_code(text: str) -> str:
+    """Return a text as a span of code in Markdown, also within a table, whatever backticks stand in it."""
+    inside = printable(" ".join(text.split())).replace("|", "\\|")
+    fence = "`" * (1 + max(map(len, re.findall("`+", inside)), default=0))
+    space = " " if inside.startswith("`") or inside.endswith("`") else ""
+    return f"{fence}{space}{inside}{space}{fence}"
 
 
 def by_error(failures: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
