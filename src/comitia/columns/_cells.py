@@ -125,9 +125,9 @@ def _of_pandas(column: Any, name: str) -> Cells:
         return Cells("number", column.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind.kind == "M":
         local = column.dt.tz_localize(None) if "tz=" in str(kind) or getattr(kind, "tz", None) is not None else column
-        return Cells("date", local.to_numpy(dtype="datetime64[us]", na_value=np.datetime64("NaT")))
+        return Cells("date", local.to_numpy(dtype="datetime64[us]", na_value=np.datetime64("NaT", "us")))
     if kind.kind == "m":
-        return Cells("number", _seconds(column.to_numpy(dtype="timedelta64[us]", na_value=np.timedelta64("NaT"))))
+        return Cells("number", _seconds(column.to_numpy(dtype="timedelta64[us]", na_value=np.timedelta64("NaT", "us"))))
     if hasattr(kind, "freq") and hasattr(column, "dt"):
         return Cells("date", column.dt.to_timestamp().to_numpy(dtype="datetime64[us]"))
     values = column.to_numpy(dtype=object, copy=True)
@@ -199,7 +199,7 @@ def _of_objects(values: NDArray[Any], name: str) -> Cells:
     if all(issubclass(kind, (Real, decimal.Decimal, np.bool_)) for kind in kinds):
         return Cells("number", np.array([np.nan if value is None else float(value) for value in values], np.float64))
     if all(issubclass(kind, _DATES) for kind in kinds):
-        instants = [np.datetime64("NaT") if value is None else _instant(value) for value in values]
+        instants = [np.datetime64("NaT", "us") if value is None else _instant(value) for value in values]
         return Cells("date", np.array(instants, dtype="datetime64[us]"))
     if all(issubclass(kind, datetime.time) for kind in kinds):
         return Cells("number", np.array([np.nan if value is None else _time_of_day(value) for value in values]))

@@ -144,7 +144,7 @@ def dates_of(name: str, cells: Cells, order: str, written: Writing, place: Place
         return cells.values
     if cells.form == "number":
         if cells.missing.all():
-            return np.full(len(cells.values), np.datetime64("NaT"), dtype="datetime64[us]")
+            return np.full(len(cells.values), np.datetime64("NaT", "us"), dtype="datetime64[us]")
         raise ComitiaError(f"{place.of(name)}: expected dates, as in fit, found numbers.")
     different = {value for value in cells.values.tolist() if value is not None}
     order = order_of(different, order, written.day_first)

@@ -86,7 +86,7 @@ def _frame(path: Path, layout: Layout, rows: Rows, max_bytes: int) -> Any:
             columns[name] = pandas.Categorical.from_codes(codes, categories=list(attribute.values))
         elif attribute.kind == "date":
             instants = np.where(missing, 0, values).astype("datetime64[ms]")
-            columns[name] = np.where(missing, np.datetime64("NaT"), instants)
+            columns[name] = np.where(missing, np.datetime64("NaT", "ms"), instants)
         else:
             texts = text_values(path, attribute, values, rows.strings, encoding)
             columns[name] = pandas.array(texts, dtype="string")

@@ -80,7 +80,7 @@ def _dates(path: Path, name: str, column: Any) -> Any:
             message = f"row {strange[0] + 1}, {name!r}: expected a date of the years 1 to 9999, found another"
             raise DataFormatError.at(path, None, message)
     instants = whole.astype(f"datetime64[{unit}]").astype("datetime64[s]" if unit == "D" else f"datetime64[{unit}]")
-    instants[null] = np.datetime64("NaT")
+    instants[null] = np.datetime64("NaT", "us")
     series = require("pandas").Series(instants)
     zone = getattr(kind, "tz", None)
     return series if zone is None else series.dt.tz_localize("UTC").dt.tz_convert(zone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import Literal, TypeAlias, TypeVar
 
 from comitia import _titles
@@ -122,11 +123,11 @@ _OUT_OF_BAG = """\
 """
 
 _SECTIONS = {
-    "    [[decision parameters]]\n": _DECISION,
-    "    [[sampling parameters]]\n": _DECISION + _SAMPLES + _WORK + _SEEDED + _VERBOSE,
-    "    [[work parameters]]\n": _WORK + _VERBOSE,
-    "    [[fitted attributes]]\n": _FITTED,
-    "    [[sampling attributes]]\n": _FITTED + _OUT_OF_BAG,
+    "[[decision parameters]]\n": _DECISION,
+    "[[sampling parameters]]\n": _DECISION + _SAMPLES + _WORK + _SEEDED + _VERBOSE,
+    "[[work parameters]]\n": _WORK + _VERBOSE,
+    "[[fitted attributes]]\n": _FITTED,
+    "[[sampling attributes]]\n": _FITTED + _OUT_OF_BAG,
 }
 
 Class = TypeVar("Class", bound=type)
@@ -135,7 +136,9 @@ Class = TypeVar("Class", bound=type)
 def documented(cls: Class) -> Class:
     """Write the shared parameters and attributes out in the docstring of an ensemble, with its way of deciding."""
     way = inspect.signature(cls).parameters["aggregation"].default
-    for mark, text in {**_SECTIONS, "[[way]]": "None" if way is None else f'"{way}"'}.items():
-        if cls.__doc__ is not None:
-            cls.__doc__ = cls.__doc__.replace(mark, text)
+    # Python keeps docstrings without their indentation since 3.13.
+    written = inspect.cleandoc(cls.__doc__ or "")
+    for mark, text in _SECTIONS.items():
+        written = written.replace(mark, textwrap.dedent(text))
+    cls.__doc__ = written.replace("[[way]]", "None" if way is None else f'"{way}"')
     return cls
