@@ -199,7 +199,7 @@ def test_damaged_workbooks_are_refused(tmp_path: Path) -> None:
 def zipped(name: str) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(name, TEXT)
+        archive.writestr(zipfile.ZipInfo(name), TEXT)  # of one date, as names of tests must be
     return buffer.getvalue()
 
 
