@@ -25,6 +25,9 @@ Result = TypeVar("Result")
 class Common:
     """What every part of some work needs: it goes to each worker once, however often it is shared.
 
+    Dask keeps the copies that work waits for; between two goes it may drop all but one, and a worker that
+    lost its copy gets it from another worker.
+
     Parameters
     ----------
     make : callable
