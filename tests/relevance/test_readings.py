@@ -5,6 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import brentq
 
 from comitia.relevance import Independent, LabelSets, Marginals, NonEmpty, Observed, Seen, Shared, get_reading
 from tests.oracle import distribution, labelings
@@ -30,6 +31,18 @@ def test_a_belief_that_is_never_empty_keeps_marginals_that_some_such_belief_has(
             np.testing.assert_allclose(belief.marginals()[i], p[i] / p[i].sum(), rtol=1e-5, atol=1e-300)
         elif not p[i].any():
             np.testing.assert_allclose(belief.marginals()[i], 0.2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("K", [2, 3, 14, 174])
+@pytest.mark.parametrize("total", [1.001, 1.05, 1.5, 4.0, 50.0])
+def test_the_factor_of_a_belief_that_is_never_empty_is_the_root_that_a_plain_search_finds(K, total):
+    rng = np.random.default_rng(K)
+    p = rng.dirichlet(np.full(K, 0.5), 50) * min(total, 0.9 * K)
+    p = p[(p < 1).all(axis=1)]
+    for p_i, found in zip(p, NonEmpty()(Marginals(p)).q, strict=True):
+        if p_i.sum() > 1:
+            c = brentq(lambda c: -np.expm1(np.log1p(-c * p_i).sum()) - c, 1e-9, 1, xtol=1e-300, rtol=1e-14)  # noqa: B023
+            np.testing.assert_allclose(found, c * p_i, rtol=1e-10)
 
 
 def test_of_all_beliefs_with_these_marginals_it_has_the_largest_entropy():

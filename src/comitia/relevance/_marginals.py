@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,25 +18,8 @@ from comitia.relevance._base import Relevance
 from comitia.relevance._observed import Observed
 
 
-class _WithMarginals(Relevance):
-    """A belief that holds its marginals, ``p`` (n, K)."""
-
-    p: FloatArray
-
-    @property
-    def n_instances(self) -> int:
-        return len(self.p)
-
-    @property
-    def n_labels(self) -> int:
-        return int(self.p.shape[1])
-
-    def marginals(self) -> FloatArray:
-        return self.p
-
-
 @dataclass(frozen=True, eq=False)
-class Marginals(_WithMarginals):
+class Marginals(Relevance):
     """Marginal probabilities of relevance.
 
     A loss that needs more than marginals reads them as independent labels, P(y) = Π p_k^{y_k} (1 − p_k)^{1 − y_k}.
@@ -75,6 +60,17 @@ class Marginals(_WithMarginals):
             )
         object.__setattr__(self, "p", p)
 
+    @property
+    def n_instances(self) -> int:
+        return len(self.p)
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.p.shape[1])
+
+    def marginals(self) -> FloatArray:
+        return self.p
+
     def take(self, rows: IntArray) -> Marginals:
         return self.unchecked(p=self.p[rows], observed=self.observed and self.observed.take(rows))
 
@@ -95,19 +91,24 @@ def _are_probabilities(p: FloatArray) -> bool:
 # labelings of one label have nearly all the probability, in proportion to the marginals.
 _LEAST_FACTOR = 1e-6
 _LEAST_TOTAL = 1e-290
+# Where they sum to more than this, c is larger than that.
+_SURE_TOTAL = 1 + 1e-5
+# From here on 1 − Π (1 − c p_k) is c to a rounding error of the product a label, and no logarithms are needed.
+_NO_LOGARITHMS = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class NonEmptyMarginals(_WithMarginals):
+class NonEmptyMarginals(Relevance):
     """Independent labels of which at least one is relevant.
+
+    With probabilities q_k of the independent labels, P(y) = Π q_k^{y_k} (1 − q_k)^{1 − y_k} / s for y ≠ ∅, with
+    s = 1 − Π (1 − q_k), and the marginals are q / s.  Both are found when they are asked for: who needs marginals alone
+    pays nothing for the rest.
 
     Parameters
     ----------
-    q : array of float, shape (n, K)
-        Probabilities of independent labels: P(y) = Π q_k^{y_k} (1 − q_k)^{1 − y_k} / s for y ≠ ∅, with
-        s = 1 − Π (1 − q_k).
-    p : array of float, shape (n, K)
-        The marginals, q / s.
+    given : array of float, shape (n, K)
+        Marginals of a belief that did not know that some label is relevant.
 
     See Also
     --------
@@ -122,8 +123,7 @@ class NonEmptyMarginals(_WithMarginals):
     array([[0, 1]], dtype=int8)
     """
 
-    q: FloatArray
-    p: FloatArray
+    given: FloatArray
 
     @classmethod
     def of(cls, belief: Marginals) -> NonEmptyMarginals:
@@ -132,20 +132,40 @@ class NonEmptyMarginals(_WithMarginals):
         No such distribution has marginals that sum to one or less: there it is the limit in which labels exclude each
         other, with marginals that are in proportion to the given ones and sum to one.
         """
-        q, p = np.empty_like(belief.p), np.empty_like(belief.p)
+        return cls.unchecked(given=belief.p)
 
-        def condition(rows: slice) -> None:
-            _never_empty(belief.p, rows.start, rows.stop, q, p)
+    @property
+    def n_instances(self) -> int:
+        return len(self.given)
 
-        over_slices(condition, len(q))
-        return cls.unchecked(q=q, p=p)
+    @property
+    def n_labels(self) -> int:
+        return int(self.given.shape[1])
+
+    @cached_property
+    def q(self) -> FloatArray:
+        """Probabilities of the independent labels, of shape (n, K)."""
+        return self._found(_independent)
+
+    @cached_property
+    def p(self) -> FloatArray:
+        """The marginals, of shape (n, K)."""
+        return self._found(_conditioned)
+
+    def _found(self, find: Callable[[FloatArray, int, int, FloatArray], None]) -> FloatArray:
+        found = np.empty_like(self.given)
+        over_slices(lambda rows: find(self.given, rows.start, rows.stop, found), len(found))
+        return found
+
+    def marginals(self) -> FloatArray:
+        return self.p
 
     def some(self) -> FloatArray:
         """Return s = 1 − Π (1 − q_k), the weight of all labelings but the empty one, of shape (n,)."""
         return some_label(self.q)
 
     def take(self, rows: IntArray) -> NonEmptyMarginals:
-        return self.unchecked(q=self.q[rows], p=self.p[rows])
+        return self.unchecked(given=self.given[rows])
 
 
 def some_label(q: FloatArray) -> FloatArray:
@@ -155,40 +175,32 @@ def some_label(q: FloatArray) -> FloatArray:
 
 
 @njit(cache=True, nogil=True)
-def _never_empty(p: Any, start: int, stop: int, q: Any, conditioned: Any) -> None:
-    """Fill q = c p, c the positive root of c = 1 − Π (1 − c p_k), and the marginals q / s of the distribution.
-
-    1 − Π (1 − c p_k) − c is concave, zero at c = 0 and not positive at c = 1: from there Newton's steps fall towards
-    the root.
-    """
+def _independent(p: Any, start: int, stop: int, q: Any) -> None:
+    """Fill q = c p, c the positive root of c = 1 − Π (1 − c p_k)."""
     positive = np.empty(p.shape[1])
     for i in range(start, stop):
-        total, largest, count = 0.0, 0.0, 0
-        for k in range(p.shape[1]):
-            if p[i, k] > 0.0:  # zeros add nothing, and trees have many
-                positive[count] = p[i, k]
-                count += 1
-                total += p[i, k]
-                largest = max(largest, p[i, k])
+        count, total, largest = _positive(p, i, positive)
         if total < _LEAST_TOTAL:  # nothing is believed in: every label alone is as good as any other
-            least = _LEAST_FACTOR / p.shape[1]
-            some = -np.expm1(p.shape[1] * np.log1p(-least))
             for k in range(p.shape[1]):
-                q[i, k] = least
-                conditioned[i, k] = least / some
+                q[i, k] = _LEAST_FACTOR / p.shape[1]
             continue
-        c = 1.0 if total > 1.0 else _LEAST_FACTOR / total
-        while total > 1.0 and c > _LEAST_FACTOR and largest < 1.0:
-            log_empty, slope = 0.0, 0.0
-            for k in range(count):
-                log_empty += np.log1p(-c * positive[k])
-                slope += positive[k] / (1.0 - c * positive[k])
-            excess = -np.expm1(log_empty) - c
-            step = excess / (slope * np.exp(log_empty) - 1.0)
-            if not (excess < 0.0 and step > 1e-15 * c):
-                break
-            c = max(c - step, _LEAST_FACTOR)
-        # With c at the root s is c, and the marginals are those that were given: to the bit.
+        c = _factor(positive, count, total, largest)
+        for k in range(p.shape[1]):
+            q[i, k] = c * p[i, k]
+
+
+@njit(cache=True, nogil=True)
+def _conditioned(p: Any, start: int, stop: int, conditioned: Any) -> None:
+    """Fill the marginals q / s of the distribution: where there is a root s is c, and they are p to the bit."""
+    positive = np.empty(p.shape[1])
+    for i in range(start, stop):
+        count, total, largest = _positive(p, i, positive)
+        if total < _LEAST_TOTAL:
+            least = _LEAST_FACTOR / p.shape[1]
+            for k in range(p.shape[1]):
+                conditioned[i, k] = least / -np.expm1(p.shape[1] * np.log1p(-least))
+            continue
+        c = 1.0 if total > _SURE_TOTAL else _factor(positive, count, total, largest)
         s = c
         if total <= 1.0 or c == _LEAST_FACTOR:
             log_empty = 0.0
@@ -196,5 +208,50 @@ def _never_empty(p: Any, start: int, stop: int, q: Any, conditioned: Any) -> Non
                 log_empty += np.log1p(-c * positive[k])
             s = -np.expm1(log_empty)
         for k in range(p.shape[1]):
-            q[i, k] = c * p[i, k]
             conditioned[i, k] = p[i, k] * (c / s)
+
+
+@njit(cache=True, nogil=True)
+def _positive(p: Any, i: int, positive: Any) -> Any:
+    """Collect what is not zero, as zeros add nothing and trees have many: how many, their sum, and the largest."""
+    count, total, largest = 0, 0.0, 0.0
+    for k in range(p.shape[1]):
+        if p[i, k] > 0.0:
+            positive[count] = p[i, k]
+            count += 1
+            total += p[i, k]
+            largest = max(largest, p[i, k])
+    return count, total, largest
+
+
+@njit(cache=True, nogil=True)
+def _factor(p: Any, count: int, total: float, largest: float) -> float:
+    """Return c, for ``count`` positive marginals.
+
+    1 − Π (1 − c p_k) − c is concave, zero at c = 0 and not positive at c = 1: from there Newton's steps fall towards
+    the root.  Close to zero the product is taken by logarithms, which keep its distance to one.
+    """
+    if total <= 1.0:
+        return _LEAST_FACTOR / total
+    c = 1.0
+    while c > _LEAST_FACTOR and largest < 1.0:
+        slope = 0.0
+        if c > _NO_LOGARITHMS:
+            empty = 1.0
+            for k in range(count):
+                other = 1.0 - c * p[k]
+                empty *= other
+                slope += p[k] / other
+            some = 1.0 - empty
+        else:
+            log_empty = 0.0
+            for k in range(count):
+                log_empty += np.log1p(-c * p[k])
+                slope += p[k] / (1.0 - c * p[k])
+            empty, some = np.exp(log_empty), -np.expm1(log_empty)
+        excess = some - c
+        step = excess / (slope * empty - 1.0)
+        if not (excess < 0.0 and step > 1e-15 * c):
+            break
+        c = max(c - step, _LEAST_FACTOR)
+    return c
