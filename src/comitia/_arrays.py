@@ -74,6 +74,18 @@ def check_count(name: str, value: Any, least: int = 0) -> None:
         raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
 
 
+def as_limit(name: str, value: Any, least: int) -> int:
+    """Return an integer for compiled loops that count up to it: they never get farther than 2³¹ − 1.
+
+    Examples
+    --------
+    >>> as_limit("max_depth", 3, 1), as_limit("max_depth", 10**400, 1)
+    (3, 2147483647)
+    """
+    check_count(name, value, least)
+    return min(int(value), 2**31 - 1)
+
+
 def is_count(value: Any, least: int = 0) -> bool:
     """Whether ``value`` is an integer, and not too small.
 

@@ -5,8 +5,18 @@ import threading
 import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
 
-from comitia import EBRClassifier, ECCClassifier, EMODTClassifier, _threads
+from comitia import (
+    ComitiaError,
+    EBRClassifier,
+    ECCClassifier,
+    EMOBTClassifier,
+    EMODTClassifier,
+    MultilabelBaggingClassifier,
+    _threads,
+)
 from comitia._jobs import _libraries, limited_to, local_threads, one_blas_thread
 from comitia.learners import fit_logistic
 
@@ -53,6 +63,42 @@ def test_predictions_have_the_same_bits_for_any_number_of_jobs(kind):
     np.testing.assert_array_equal(one.oob_proba_, many.oob_proba_)
     for a, b in zip(one.predict_members(X), many.predict_members(X), strict=True):
         np.testing.assert_array_equal(a.marginals(), b.marginals())
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        EBRClassifier(n_estimators=3, C=1.0, scaling="none"),
+        ECCClassifier(n_estimators=3, C=1.0, scaling="none"),
+        EMODTClassifier(3),
+        EMOBTClassifier(2, max_rounds=3),
+        MultilabelBaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3),
+    ],
+    ids=lambda made: type(made).__name__,
+)
+def test_more_jobs_than_there_is_work_start_no_more_threads_than_that(made):
+    made.set_params(random_state=0)
+    few, many = (clone(made).set_params(n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 10**9))
+    assert joblib.hash(many.members_) == joblib.hash(few.members_)
+
+
+@pytest.mark.parametrize("kind", [EMODTClassifier, EMOBTClassifier])
+def test_a_depth_that_no_tree_reaches_is_no_limit(kind):
+    found = [kind(2, max_depth=depth, random_state=0).fit(X, Y).predict_proba(X) for depth in (10**400, None)]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (EMODTClassifier(min_samples_split="few"), "min_samples_split must be an integer, at least 2; got 'few'"),
+        (EMODTClassifier(min_samples_leaf=10**400, min_samples_split=True), "at least 2; got True"),
+        (EBRClassifier(max_samples=10**400), "max_samples must lie in 1..9007199254740992; got 1000"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused_by_name(made, message):
+    with pytest.raises(ComitiaError, match=message):
+        made.fit(X, Y)
 
 
 def test_a_limit_holds_where_it_was_entered_and_in_no_other_thread():

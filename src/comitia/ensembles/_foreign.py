@@ -48,6 +48,7 @@ def fit_each(
     if elsewhere is not None:
         return elsewhere
     jobs = (delayed(fit)(estimator, data.X, Y, data.sample(m), *rest) for estimator, m, *rest in members)
+    n_jobs = n_jobs if n_jobs is None or n_jobs < 1 else min(n_jobs, max(1, len(members)))
     return list(Parallel(n_jobs=n_jobs, verbose=verbose)(jobs))
 
 

@@ -13,6 +13,9 @@ from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray, Labels
 from comitia.ensembles._fingerprints import alike, fingerprints
 
+# A sample counts its draws in floating-point numbers.
+_MOST_DRAWN = 2**53
+
 
 @dataclass(frozen=True)
 class Instances:
@@ -116,8 +119,9 @@ def check_max_samples(max_samples: Any, n_instances: int, bootstrap: bool) -> No
     if isinstance(max_samples, bool) or not isinstance(max_samples, (Integral, float, np.floating)):
         raise ComitiaError(f"max_samples must be None, a number of instances or a share of them; got {max_samples!r}.")
     if isinstance(max_samples, Integral):
-        if int(max_samples) < 1 or (not bootstrap and int(max_samples) > n_instances):
-            raise ComitiaError(f"max_samples must lie in 1..{n_instances}; got {max_samples}.")
+        most = _MOST_DRAWN if bootstrap else n_instances
+        if not 1 <= int(max_samples) <= most:
+            raise ComitiaError(f"max_samples must lie in 1..{most}; got {max_samples}.")
     elif not 0 < max_samples <= 1:
         raise ComitiaError(f"max_samples as a share must lie in (0, 1]; got {max_samples}.")
 

@@ -7,7 +7,7 @@ from numbers import Integral
 from sys import float_info
 from typing import Any, NamedTuple
 
-from comitia._arrays import lies_in
+from comitia._arrays import as_limit, lies_in
 from comitia._errors import ComitiaError
 from comitia.learners._boost_bins import MAX_BINS
 
@@ -57,8 +57,8 @@ def check_settings(
     patience: Any,
 ) -> Settings:
     """Return the settings for d features and K labels."""
-    depth = 2**31 - 1 if max_depth is None else _integer("max_depth", max_depth, 1)
-    bins = _integer("max_bins", max_bins, 2)
+    depth = as_limit("max_depth", 2**31 if max_depth is None else max_depth, 1)
+    bins = as_limit("max_bins", max_bins, 2)
     if bins > MAX_BINS:
         raise ComitiaError(f"max_bins must be an integer from 2 to {MAX_BINS}; got {max_bins!r}.")
     for name, share in (("learning_rate", learning_rate), ("subsample", subsample)):
@@ -69,8 +69,8 @@ def check_settings(
             raise ComitiaError(f"{name} must be a number, at least 0; got {number!r}.")
     return Settings(
         float(learning_rate),
-        _integer("max_rounds", max_rounds, 1),
-        _integer("max_leaves", max_leaves, 2),
+        as_limit("max_rounds", max_rounds, 1),
+        as_limit("max_leaves", max_leaves, 2),
         depth,
         float(min_samples_leaf),
         float(l2),
@@ -78,14 +78,8 @@ def check_settings(
         float(subsample),
         bins,
         _n_outputs(sketch, K),
-        _integer("patience", patience, 1),
+        as_limit("patience", patience, 1),
     )
-
-
-def _integer(name: str, value: Any, least: int) -> int:
-    if not isinstance(value, Integral) or value < least:
-        raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
-    return int(value)
 
 
 def _n_features(max_features: Any, d: int) -> int:

@@ -237,5 +237,6 @@ def _cut(items: Array, size: int) -> list[Array]:
 
 
 def _each(work: Callable[[Array], None], blocks: Sequence[Array], threads: int, verbose: int = 0) -> None:
+    threads = max(1, min(threads, len(blocks)))
     parallel = Parallel(threads, require="sharedmem", verbose=verbose, batch_size=1, pre_dispatch="all")
     parallel(delayed(work)(block) for block in blocks)

@@ -295,7 +295,8 @@ def grow_trees(
         return elsewhere
     each = zip(weights, seeds, strict=True)
     jobs = (delayed(_grow_tree)(features, labels, sets, weight, limits, seed) for weight, seed in each)
-    return list(Parallel(n_jobs=local_threads(n_jobs), require="sharedmem", verbose=verbose)(jobs))
+    threads = max(1, min(local_threads(n_jobs), len(seeds)))
+    return list(Parallel(n_jobs=threads, require="sharedmem", verbose=verbose)(jobs))
 
 
 def _grow_there(shared: tuple[Any, ...], at: int) -> MultiObjectiveTree:

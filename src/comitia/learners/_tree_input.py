@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from comitia._arrays import check_sparse, lies_in
+from comitia._arrays import as_limit, check_sparse, lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import checked, listed
 from comitia.learners._tree_growth import Limits, SparseLabels
@@ -108,20 +108,16 @@ def check_limits(
     min_impurity_decrease: float,
 ) -> Limits:
     """Return what stops a tree, as the compiled loops take it."""
-    for name, value, least in (
-        ("min_samples_leaf", min_samples_leaf, 1),
-        ("min_samples_split", min_samples_split, 2),
-        ("max_depth", 1 if max_depth is None else max_depth, 1),
-    ):
-        if not isinstance(value, Integral) or value < least:
-            raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
+    leaf = as_limit("min_samples_leaf", min_samples_leaf, 1)
+    split = as_limit("min_samples_split", min_samples_split, 2)
+    depth = as_limit("max_depth", 2**31 if max_depth is None else max_depth, 1)
     if not lies_in(min_impurity_decrease, 0, float_info.max):
         raise ComitiaError(f"min_impurity_decrease must be a number, at least 0; got {min_impurity_decrease!r}.")
     return Limits(
         _n_features_to_try(max_features, n_features),
-        int(min_samples_leaf),
-        max(int(min_samples_split), 2 * int(min_samples_leaf)),
-        2**31 - 1 if max_depth is None else int(max_depth),
+        leaf,
+        max(split, 2 * leaf),
+        depth,
         float(min_impurity_decrease),
     )
 
