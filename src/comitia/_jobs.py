@@ -17,6 +17,9 @@ from threadpoolctl import ThreadpoolController
 from comitia._errors import ComitiaError
 from comitia._threads import is_one_of_many, limit
 
+# More than a process can have.
+_MOST_THREADS = 1 << 20
+
 
 def local_threads(n_jobs: int | None) -> int:
     """How many threads of this process ``n_jobs`` asks for.
@@ -42,7 +45,7 @@ def local_threads(n_jobs: int | None) -> int:
     if is_one_of_many.get():
         return 1
     if n_jobs == 1 or backend_elsewhere() is None:
-        return int(effective_n_jobs(n_jobs))
+        return min(int(effective_n_jobs(n_jobs)), _MOST_THREADS)
     if n_jobs is None or n_jobs < 0:
         return 1 if in_task_of_dask() else int(cpu_count())
     return min(n_jobs, int(cpu_count()))

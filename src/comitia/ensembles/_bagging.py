@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sklearn.utils import get_tags
-
 from comitia.columns import TableEncoder
 from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._crews import Crew, MemberList
-from comitia.ensembles._features import needs_numbers, pass_features
+from comitia.ensembles._features import input_tags, needs_numbers, pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance, fit_each
 from comitia.ensembles._parameters import (
     CalibrationLike,
@@ -18,6 +16,7 @@ from comitia.ensembles._parameters import (
     ReadingLike,
     SparseOutput,
     TargetLike,
+    check_classifier,
     documented,
 )
 from comitia.ensembles._samples import TrainingSet, member_integers
@@ -100,6 +99,10 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
     def _made_of(cls) -> tuple[type, ...]:
         return (*super()._made_of(), MemberList, AnyMultilabel, BinaryRelevance)
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_classifier("estimator", self.estimator)
+
     def _fit_members(self, data: TrainingSet, members: range) -> Crew:
         seeds = member_integers(self._entropy, members)
         each = [(self.estimator, m, int(seed)) for m, seed in enumerate(seeds)]
@@ -114,6 +117,6 @@ class MultilabelBaggingClassifier(BootstrapEnsemble):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        known = input_tags(self.estimator)
+        tags.input_tags.sparse, tags.input_tags.allow_nan = known.sparse, known.allow_nan
         return tags

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing, check_array, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from comitia._arrays import check_sparse
@@ -22,11 +22,19 @@ from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
 from comitia.ensembles._chosen_logistic import choose_logistic
 from comitia.ensembles._crews import Crew
-from comitia.ensembles._features import as_texts, encoded, is_frame, with_names
+from comitia.ensembles._features import as_texts, encoded, input_tags, is_frame, with_names
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._logistic import FastLogistic, Scaling, check_learner
 from comitia.ensembles._out_of_bag import OutOfBag
-from comitia.ensembles._parameters import CalibrationLike, HowLike, PoolLike, ReadingLike, SparseOutput, TargetLike
+from comitia.ensembles._parameters import (
+    CalibrationLike,
+    HowLike,
+    PoolLike,
+    ReadingLike,
+    SparseOutput,
+    TargetLike,
+    check_classifier,
+)
 from comitia.ensembles._samples import Instances, TrainingSet, check_max_samples, draw, member_seed
 from comitia.ensembles._targets import Targets, check_lengths, check_weights
 from comitia.learners._device import check_device
@@ -293,11 +301,8 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         super()._check_opened()
 
     def _check_estimator(self) -> None:
-        if self.estimator is not None and not hasattr(self.estimator, "fit"):
-            raise ComitiaError(
-                f"estimator must be a classifier of scikit-learn's kind, or None for logistic regression; got"
-                f" {self.estimator!r}. The number of members is n_estimators."
-            )
+        if self.estimator is not None:
+            check_classifier("estimator", self.estimator, ", or None for logistic regression")
 
     def _learner(self, data: TrainingSet, members: range) -> FastLogistic | None:
         """Return the logistic regression that the fast solver fits, or None where scikit-learn has to."""
@@ -317,8 +322,8 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "__sklearn_tags__"):  # what is no estimator is refused, in words, when it is fitted
-            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        if self.estimator is not None:
+            tags.input_tags.sparse = input_tags(self.estimator).sparse
         tags.input_tags.allow_nan = True
         return tags
 
@@ -326,7 +331,7 @@ class BaseLearnerEnsemble(BootstrapEnsemble):
         return self.estimator is not None
 
     def _takes_missing(self) -> bool:
-        return self.estimator is not None and bool(get_tags(self.estimator).input_tags.allow_nan)
+        return self.estimator is not None and bool(input_tags(self.estimator).allow_nan)
 
 
 def _unseen(instances: Instances, draws: FloatArray | None) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +29,7 @@ from comitia.ensembles._bootstrap import BootstrapEnsemble
 from comitia.ensembles._chains import ECCClassifier
 from comitia.ensembles._crews import Asked
 from comitia.ensembles._ensemble_crew import EnsembleCrew, believed_together
-from comitia.ensembles._features import pass_features
+from comitia.ensembles._features import input_tags, pass_features
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._out_of_bag import OutOfBag
 from comitia.ensembles._parameters import (
@@ -39,6 +39,8 @@ from comitia.ensembles._parameters import (
     ReadingLike,
     SparseOutput,
     TargetLike,
+    are_pairs,
+    check_pairs,
     documented,
 )
 from comitia.ensembles._size import Size
@@ -151,7 +153,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
         """Whether all ensembles give joint distributions; a reading makes them of the others' marginals."""
         if hasattr(self, "members_"):
             return all(ensemble.supports_joint for ensemble in self.members_.ensembles)
-        given = [one[1] for one in self.members] if _are_pairs(self.members) else []
+        given = [one[1] for one in self.members] if are_pairs(self.members) else []
         return bool(given) and all(isinstance(one, MultilabelEnsemble) and one.supports_joint for one in given)
 
     @property
@@ -241,8 +243,7 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
             return list(self.default_members(X, Y))
         if not self.members:
             raise ComitiaError("members must name at least one (name, classifier).")
-        if not _are_pairs(self.members):
-            raise ComitiaError(f"members must be 'auto' or a list of (name, classifier); got {self.members!r}.")
+        check_pairs("members", self.members, "'auto' or ")
         self._validate_names([name for name, _ in self.members])
         return list(self.members)
 
@@ -379,15 +380,10 @@ class CommitteeClassifier(JudgedEnsemble, _BaseComposition):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = [get_tags(one[1]) for one in self.members] if _are_pairs(self.members) else []
-        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in given)
-        tags.input_tags.allow_nan = bool(given) and all(tag.input_tags.allow_nan for tag in given)
+        given = [input_tags(one[1]) for one in self.members] if are_pairs(self.members) else []
+        tags.input_tags.sparse = all(known.sparse for known in given)
+        tags.input_tags.allow_nan = bool(given) and all(known.allow_nan for known in given)
         return tags
-
-
-def _are_pairs(members: Any) -> bool:
-    is_list = isinstance(members, Sequence) and not isinstance(members, str)
-    return is_list and all(isinstance(one, tuple | list) and len(one) == 2 for one in members)
 
 
 # Instances whose pooled beliefs are kept during a fit.

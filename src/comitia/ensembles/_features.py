@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
+from sklearn.utils import InputTags, get_tags
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from comitia._errors import ComitiaError
@@ -23,6 +24,11 @@ def is_frame(X: Any) -> bool:
 def nominal_columns(X: Any) -> list[str]:
     """Return the columns of a frame that do not hold numbers."""
     return [column for column in X.columns if np.asarray(X[column][:0]).dtype.kind not in "biuf"]
+
+
+def input_tags(estimator: Any) -> InputTags:
+    """Return what features an estimator takes; what is none is refused, in words, when it is fitted."""
+    return get_tags(estimator).input_tags if hasattr(type(estimator), "__sklearn_tags__") else InputTags()
 
 
 def needs_numbers(estimator: Any, X: Any) -> bool:

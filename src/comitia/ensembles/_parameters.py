@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from typing import Literal, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from comitia import _titles
+from comitia._arrays import is_count
+from comitia._errors import ComitiaError
 from comitia._names import as_known
 from comitia.aggregation._kinds import AggregationLike
 from comitia.measures._registry import TargetLike as TargetLike
@@ -29,6 +32,51 @@ def chosen_out_of_bag(aggregation: object) -> bool:
     """
     oob = _titles.CHOSEN_BY_OOB
     return isinstance(aggregation, str) and as_known(aggregation, (oob,), _titles.OTHER_WAYS) == oob
+
+
+def check_classifier(name: str, given: Any, otherwise: str = "") -> None:
+    """Refuse what is no classifier, and a class where an instance was expected.
+
+    Examples
+    --------
+    >>> check_classifier("estimator", 10, ", or None for logistic regression")
+    Traceback (most recent call last):
+      ...
+    comitia._errors.ComitiaError: estimator must be a classifier of scikit-learn's kind, or None for logistic \
+regression; got 10. The number of members is n_estimators.
+    """
+    if isinstance(given, type) or not hasattr(given, "fit"):
+        got = f"{given!r}."
+        if isinstance(given, type):
+            got = f"the class {given.__name__}: call it, {given.__name__}()."
+        elif is_count(given):
+            got += " The number of members is n_estimators."
+        raise ComitiaError(f"{name} must be a classifier of scikit-learn's kind{otherwise}; got {got}")
+
+
+def check_pairs(name: str, given: Any, otherwise: str = "", left_out: str | None = None) -> None:
+    """Refuse what is not a list of pairs, each of a name and a classifier, or the word for one that is left out.
+
+    Examples
+    --------
+    >>> check_pairs("estimators", ["tree"])
+    Traceback (most recent call last):
+      ...
+    comitia._errors.ComitiaError: estimators must be a list of (name, classifier); got ['tree'].
+    """
+    if not are_pairs(given):
+        raise ComitiaError(f"{name} must be {otherwise}a list of (name, classifier); got {given!r}.")
+    for of, classifier in given:
+        if not isinstance(of, str):
+            raise ComitiaError(f"{name} must have texts for names; got {of!r}.")
+        if not (isinstance(classifier, str) and classifier == left_out):
+            check_classifier(f"{of!r} of {name}", classifier)
+
+
+def are_pairs(given: Any) -> bool:
+    """Whether something is a list of pairs."""
+    is_list = isinstance(given, Sequence) and not isinstance(given, str)
+    return is_list and all(isinstance(one, tuple | list) and len(one) == 2 for one in given)
 
 
 _DECISION = """\

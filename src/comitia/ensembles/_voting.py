@@ -8,17 +8,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
+from comitia._arrays import as_floats
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, dense
 from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
 from comitia.ensembles._base import MultilabelEnsemble
 from comitia.ensembles._crews import Asked, MemberList
-from comitia.ensembles._features import pass_features
+from comitia.ensembles._features import input_tags, pass_features
 from comitia.ensembles._foreign import AnyMultilabel, BinaryRelevance, fit_each
 from comitia.ensembles._parameters import (
     CalibrationLike,
@@ -27,6 +27,8 @@ from comitia.ensembles._parameters import (
     ReadingLike,
     SparseOutput,
     TargetLike,
+    are_pairs,
+    check_pairs,
     chosen_out_of_bag,
     documented,
 )
@@ -153,6 +155,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         return self.observed_
 
     def _fit(self, X: Any, targets: Targets, sample_weight: ArrayLike | None) -> None:
+        check_pairs("estimators", self.estimators, left_out="drop")
         if not self.estimators:
             raise ComitiaError("estimators must name at least one (name, classifier).")
         names = [name for name, _ in self.estimators]
@@ -160,8 +163,7 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         chosen = [estimator for _, estimator in self.estimators if estimator != "drop"]
         if not chosen:
             raise ComitiaError("all estimators are dropped: at least one is needed.")
-        if self.weights is not None and len(np.asarray(self.weights)) != len(names):
-            raise ComitiaError(f"weights must have one entry for each of {len(names)} estimators.")
+        self._given_weights()
         if hasattr(self, "_tuned"):
             del self._tuned
         X = self._features(X, fit=True)
@@ -192,12 +194,20 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
         return {name: member.estimator for name, member in zip(names, self.members_.members, strict=True)}
 
     def _weights(self) -> FloatArray | None:
+        check_pairs("estimators", self.estimators, left_out="drop")
         kept = [not isinstance(estimator, str) for _, estimator in self.estimators]
-        of_voters = np.ones(sum(kept)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)[kept]
+        of_voters = self._given_weights()[kept]
         shares = [voter_shares(voter.estimator) for voter in self.members_.members]
         if self.weights is None and len({share.tobytes() for share in shares}) == 1 and np.ptp(shares[0]) == 0:
             return None
         return np.concatenate([weight * share for weight, share in zip(of_voters, shares, strict=True)])
+
+    def _given_weights(self) -> FloatArray:
+        n = len(self.estimators)
+        weights = np.ones(n) if self.weights is None else as_floats("weights", self.weights)
+        if weights.shape != (n,):
+            raise ComitiaError(f"weights must have one entry for each of {n} estimators; got {self.weights!r}.")
+        return weights
 
     def _check_opened(self) -> None:
         super()._check_opened()
@@ -234,9 +244,9 @@ class MultilabelVotingClassifier(MultilabelEnsemble, _BaseComposition):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        members = [get_tags(e) for _, e in self.estimators or [] if e != "drop"]
-        tags.input_tags.sparse = all(t.input_tags.sparse for t in members)
-        tags.input_tags.allow_nan = all(t.input_tags.allow_nan for t in members)
+        given = [input_tags(e) for _, e in self.estimators if e != "drop"] if are_pairs(self.estimators) else []
+        tags.input_tags.sparse = all(known.sparse for known in given)
+        tags.input_tags.allow_nan = all(known.allow_nan for known in given)
         return tags
 
 
