@@ -126,6 +126,17 @@ def test_the_lines_of_python_run_as_they_stand(joint, joint_csv, of_arrays):
             assert space["classifier"].predict(joint.X).shape == joint.Y.shape
 
 
+def test_numbers_of_numpy_and_single_names_are_as_good_as_pythons_and_lists(joint, of_arrays):
+    numbers = {"folds": np.int64(2), "n_jobs": np.int32(1), "random_state": np.int64(0), "stratified": np.bool_(False)}
+    names = {"ensembles": "ebr", "losses": np.array(["subset01", "f1"])}
+    assert values(compare(joint.X, joint.Y, **FEW | numbers | names)) == values(of_arrays)
+
+
+def test_without_a_random_state_another_seed_is_drawn_and_kept(joint):
+    first, second = (compare(joint.X, joint.Y, **FEW | {"random_state": None}) for _ in range(2))
+    assert values(first) != values(second)
+
+
 def test_names_are_taken_as_they_are_printed(joint, of_arrays):
     printed = FEW | {"ensembles": ["EBR"], "losses": ["Subset 0/1 loss", "F1"]}
     again = compare(joint.X, joint.Y, **printed)
@@ -191,6 +202,15 @@ def test_progress_is_told_to_who_asks(joint):
         (("seven-segment",), {"ensembles": ["ec"]}, "unknown ensemble 'ec': did you mean 'ecc'"),
         (("seven-segment",), {"ensembles": [RandomForestClassifier()]}, "classifier. pairs; got Random"),
         (("seven-segment",), {"losses": ["f2"]}, "unknown loss 'f2'"),
+        (("seven-segment",), {"ensembles": 3}, "ensembles must be a list; got 3"),
+        (("seven-segment",), {"losses": None}, "losses must be a list; got None"),
+        (("seven-segment",), {"aggregations": [1]}, r"aggregations must hold names; got \[1\]"),
+        (("seven-segment",), {"folds": 2.5}, "folds must be an integer, at least 2; got 2.5"),
+        (("seven-segment",), {"repeats": None}, "repeats must be an integer, at least 1; got None"),
+        (("seven-segment",), {"stratified": "yes"}, "stratified must be true or false; got 'yes'"),
+        (("seven-segment",), {"n_jobs": "all"}, "n_jobs must be a number of cores, .* got 'all'"),
+        (("seven-segment",), {"columns": "title"}, "columns must be a mapping, such as .*; got 'title'"),
+        ((np.zeros((4, 2)), np.zeros((4, 2))), {"labels": 2}, "labels must be a list; got 2"),
         ((np.full((9, 2), np.inf), np.eye(9, 2)), {}, "all 2 parts of the comparison failed"),
     ],
 )  # fmt: skip

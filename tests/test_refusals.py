@@ -83,9 +83,7 @@ REFUSED = {
     r"members must be 'auto' or a list .* got \[\('a',\)\]": lambda: CommitteeClassifier([("a",)]).fit(X, Y),
     r"not seen; got n_samples=1": lambda: CommitteeClassifier([("a", EMODTClassifier(2))]).fit(X[:1], Y[:1]),
     r"estimators must name at least one": lambda: MultilabelVotingClassifier([]).fit(X, Y),
-    r"estimators must be a list of \(name, .*got 'tree'": lambda: MultilabelVotingClassifier("tree").fit(
-        X, Y
-    ),
+    r"estimators must be a list of \(name, .*got 'tree'": lambda: MultilabelVotingClassifier("tree").fit(X, Y),
     r"estimators must have texts for names; got 3": lambda: MultilabelVotingClassifier([(3, GaussianNB())]).fit(X, Y),
     r"'a' of estimators must be a classifier .*got 'b'": lambda: MultilabelVotingClassifier([("a", "b")]).fit(X, Y),
     r"'a' of members must be a classifier .*got 'drop'": lambda: CommitteeClassifier([("a", "drop")]).fit(X, Y),
@@ -93,9 +91,7 @@ REFUSED = {
         MultilabelVotingClassifier([("a", GaussianNB())]).fit(X, Y).set_params(weights="equal").predict(X)
     ),
     r"got the class GaussianNB: call it, GaussianNB\(\)": lambda: MultilabelBaggingClassifier(GaussianNB).fit(X, Y),
-    r"estimator must be a classifier of .*; got None": lambda: MultilabelBaggingClassifier(None).fit(
-        X, Y
-    ),
+    r"estimator must be a classifier of .*; got None": lambda: MultilabelBaggingClassifier(None).fit(X, Y),
     r"all estimators are dropped": lambda: MultilabelVotingClassifier([("a", "drop")]).fit(X, Y),
     r"weights must have one entry for each of 1 ": lambda: MultilabelVotingClassifier(
         [("a", GaussianNB())], weights=[1, 2]

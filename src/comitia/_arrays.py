@@ -70,8 +70,14 @@ def check_sparse(name: str, matrix: Any) -> None:
 
 def check_count(name: str, value: Any, least: int = 0) -> None:
     """Raise unless ``value`` is an integer, and not too small."""
+    as_count(name, value, least)
+
+
+def as_count(name: str, value: Any, least: int = 0) -> int:
+    """Return an integer, of Python or of NumPy, as one of Python; raise where it is none, or too small."""
     if not is_count(value, least):
         raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
+    return int(value)
 
 
 def as_limit(name: str, value: Any, least: int) -> int:
@@ -82,8 +88,7 @@ def as_limit(name: str, value: Any, least: int) -> int:
     >>> as_limit("max_depth", 3, 1), as_limit("max_depth", 10**400, 1)
     (3, 2147483647)
     """
-    check_count(name, value, least)
-    return min(int(value), 2**31 - 1)
+    return min(as_count(name, value, least), 2**31 - 1)
 
 
 def is_count(value: Any, least: int = 0) -> bool:

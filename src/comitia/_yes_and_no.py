@@ -32,7 +32,8 @@ def cell_text(cell: Any) -> str:
         return ""
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
-    if not isinstance(cell, str) and isinstance(cell, (int, float, np.number)) and float(cell).is_integer():
+    whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
+    if whole or isinstance(cell, int | np.integer):
         return str(int(cell))
     return str(cell).strip()
 

@@ -200,7 +200,7 @@ def test_no_more_cores_are_used_than_there_are(plan, tmp_path):
 
 
 def test_fewer_than_one_core_is_refused(plan, tmp_path):
-    with pytest.raises(ValueError, match="n_jobs must be a number of cores from 1, or None for all; got 0"):
+    with pytest.raises(ValueError, match="n_jobs must be a number of cores, -1 or None for all.*; got 0"):
         run_plan(plan, tmp_path / "run", n_jobs=0)
     assert not (tmp_path / "run").exists()
 
@@ -221,7 +221,17 @@ def test_every_file_of_a_run_is_an_open_format(finished):
 
 @pytest.mark.parametrize(
     ("n_jobs", "cluster", "cores"),
-    [(None, None, 3), (-1, None, 3), (1, None, 1), (2, None, 2), (9, None, 3), (None, "c", None), (9, "c", 9)],
+    [
+        (None, None, 3),
+        (-1, None, 3),
+        (-2, None, 2),
+        (-9, None, 1),
+        (1, None, 1),
+        (2, None, 2),
+        (9, None, 3),
+        (None, "c", None),
+        (9, "c", 9),
+    ],
 )
 def test_no_more_cores_are_used_than_there_are_and_of_a_cluster_what_it_has(n_jobs, cluster, cores, monkeypatch):
     monkeypatch.setattr("comitia.experiments._run.joblib.cpu_count", lambda: 3)
@@ -233,7 +243,7 @@ def test_what_is_kept_of_an_error_names_places_without_paths():
         small_plan("nowhere.csv", folds=1)
     except ValueError as error:
         kept = plain_error(error)
-    assert kept["error"] == "PlanError: folds must be 2 or more; got 1."
+    assert kept["error"] == "PlanError: folds must be an integer, at least 2; got 1."
     assert kept["where"][0].startswith("test_run.py, line ")
     assert kept["where"][0].endswith(", in test_what_is_kept_of_an_error_names_places_without_paths")
     assert kept["where"][-1].startswith("_plan.py, line ")

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn.utils import check_random_state
+
+from comitia._arrays import as_count, is_count
 from comitia._compare._data import Compared, Labelled, compared_data, introduction
 from comitia._compare._gather import results_of
 from comitia._errors import ComitiaError
@@ -37,7 +41,7 @@ def compare(
     repeats: int = 1,
     stratified: bool = False,
     n_jobs: int | None = None,
-    random_state: int = 0,
+    random_state: int | np.random.RandomState | None = 0,
     folder: str | Path | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
     data_home: str | Path | None = None,
@@ -84,9 +88,9 @@ def compare(
     stratified : bool, default=False
         Whether folds keep the proportion of every label.
     n_jobs : int, optional
-        Number of cores to use; all by default.
-    random_state : int, default=0
-        Every seed is derived from it.
+        Number of cores to use; all by default, or with -1, and with -2 all but one.
+    random_state : int, RandomState or None, default=0
+        Every seed is derived from it.  With None another one is drawn each time, and kept with the results.
     folder : path, optional
         Where each finished part is kept, so that a run that was stopped goes on; by default everything stays in
         memory.  ``Results.read`` reads the results from there.
@@ -132,6 +136,7 @@ def compare(
     >>> results.recommendation("subset01").code.startswith('EBRClassifier(n_estimators=5, loss="subset01", ')
     True
     """
+    labels = None if labels is None else _listed("labels", labels)
     data = compared_data(X, Y, Labelled(labels, labels_in, separator, positive), data_home, columns)
     plan = comparison(
         data,
@@ -176,10 +181,14 @@ def comparison(
     folds: int,
     repeats: int,
     stratified: bool,
-    random_state: int,
+    random_state: int | np.random.RandomState | None,
     trust: bool,
 ) -> Plan:
     """Make the plan of a comparison; the parameters are those of `compare`."""
+    folds = as_count("folds", folds, 2)
+    ensembles = None if ensembles is None else _listed("ensembles", ensembles)
+    losses, pools = _listed("losses", losses), _listed("pools", pools, texts=True)
+    aggregations = None if aggregations is None else _listed("aggregations", aggregations, texts=True)
     if folds > data.dataset.n_instances:
         raise ComitiaError(f"{folds} folds need as many instances; {data.source.name} has {data.dataset.n_instances}.")
     chosen = ENSEMBLE_NAMES if ensembles is None else ensembles
@@ -191,12 +200,27 @@ def comparison(
         ensembles=tuple(_setting(given, members) for given in chosen),
         losses=tuple(_loss(given) for given in losses),
         aggregations=WAYS if aggregations is None else tuple(way_named(name) or name for name in aggregations),
-        pools=tuple(pools),
+        pools=pools,
         folds=folds,
         repeats=repeats,
         stratified=stratified,
-        seed=random_state,
+        seed=_seed(random_state),
     )
+
+
+def _listed(name: str, given: Any, *, texts: bool = False) -> tuple[Any, ...]:
+    """Return what should be a sequence; one name alone stands for a sequence of it."""
+    try:
+        found = (given,) if isinstance(given, str) else tuple(given)
+    except TypeError:
+        raise ComitiaError(f"{name} must be a list; got {given!r}.") from None
+    if texts and not all(isinstance(one, str) for one in found):
+        raise ComitiaError(f"{name} must hold names; got {given!r}.")
+    return found
+
+
+def _seed(random_state: Any) -> int:
+    return int(random_state) if is_count(random_state) else int(check_random_state(random_state).randint(2**31))
 
 
 def _setting(given: Any, members: int) -> EnsembleSetting:

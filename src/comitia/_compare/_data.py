@@ -73,7 +73,9 @@ def compared_data(
     columns: Mapping[str, Any] | None = None,
 ) -> Compared:
     """Read and check the data of a comparison; see `comitia.compare` for the parameters."""
-    ways, columns = labelled or Labelled(), dict(columns or {})
+    ways, columns = labelled or Labelled(), {} if columns is None else columns
+    if not isinstance(columns, Mapping):
+        raise ComitiaError(f"columns must be a mapping, such as {{'text': ['title']}}; got {columns!r}.")
     if isinstance(X, str | Path):
         if Y is not None:
             raise ComitiaError(f"Y must be left out where X names a dataset; got both, and X is {str(X)!r}.")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from comitia._arrays import as_count
 from comitia._errors import ComitiaError
 from comitia._names import unknown
 from comitia._titles import BETWEEN, CHOSEN_BY_OOB
@@ -212,6 +213,8 @@ class Plan:
     def __post_init__(self) -> None:
         try:
             check_device(self.device)
+            for name, least in (("folds", 2), ("repeats", 1), ("seed", 0)):
+                object.__setattr__(self, name, as_count(name, getattr(self, name), least))
         except ComitiaError as error:
             raise PlanError(str(error)) from None
         for kind, names, known in (
@@ -225,10 +228,9 @@ class Plan:
                     raise PlanError(unknown(kind, name, known))
         _check_distinct("dataset", [source.name for source in self.datasets])
         _check_distinct("ensemble", [setting.name for setting in self.ensembles])
-        if self.folds < 2:
-            raise PlanError(f"folds must be 2 or more; got {self.folds}.")
-        if self.repeats < 1:
-            raise PlanError(f"repeats must be 1 or more; got {self.repeats}.")
+        if self.stratified not in (False, True):
+            raise PlanError(f"stratified must be true or false; got {self.stratified!r}.")
+        object.__setattr__(self, "stratified", bool(self.stratified))
         if list(self.sizes) != sorted(set(self.sizes)) or (self.sizes and self.sizes[0] < 1):
             raise PlanError(f"sizes must be ascending numbers of members, from 1; got {list(self.sizes)}.")
         for setting in self.ensembles:

@@ -14,6 +14,7 @@ from typing import Any
 
 import joblib
 
+from comitia._arrays import is_count
 from comitia._errors import ComitiaError
 from comitia._interrupts import one_interrupt
 from comitia._names import unknown
@@ -390,8 +391,10 @@ def _quiet(progress: Progress) -> None:
 def _cores(n_jobs: int | None, cluster: Any) -> int | None:
     """How many cores may be used; None for all of a cluster."""
     available = None if cluster is not None else int(joblib.cpu_count())
-    if n_jobs is None or n_jobs == -1:
+    if n_jobs is None:
         return available
-    if n_jobs < 1:
-        raise ComitiaError(f"n_jobs must be a number of cores from 1, or None for all; got {n_jobs}.")
-    return n_jobs if available is None else min(n_jobs, available)
+    if not is_count(n_jobs, -(2**63)) or n_jobs == 0:
+        raise ComitiaError(f"n_jobs must be a number of cores, -1 or None for all, -2 for all but one; got {n_jobs!r}.")
+    if n_jobs < 0:
+        return None if available is None else max(1, available + 1 + int(n_jobs))
+    return int(n_jobs) if available is None else min(int(n_jobs), available)

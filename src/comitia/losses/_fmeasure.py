@@ -67,6 +67,7 @@ class FLoss(OverlapLoss):
 
     def __post_init__(self) -> None:
         check_beta(self.beta)
+        object.__setattr__(self, "beta", float(self.beta))  # loops are compiled for one kind of number
         check_zero_division(self.zero_division)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
