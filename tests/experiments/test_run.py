@@ -200,7 +200,7 @@ def test_no_more_cores_are_used_than_there_are(plan, tmp_path):
 
 
 def test_fewer_than_one_core_is_refused(plan, tmp_path):
-    with pytest.raises(ValueError, match="n_jobs must be a number of cores, -1 or None for all.*; got 0"):
+    with pytest.raises(ValueError, match=r"n_jobs must be a number of cores, -1 or None for all.*; got 0"):
         run_plan(plan, tmp_path / "run", n_jobs=0)
     assert not (tmp_path / "run").exists()
 
