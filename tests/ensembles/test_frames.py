@@ -311,3 +311,23 @@ def test_missing_numbers_of_a_sparse_matrix_are_for_trees_alone():
         with pytest.raises(ValueError, match="NaN"):
             make(n_estimators=2).fit(csr_array(X), Y)
         assert make(n_estimators=2, random_state=0).fit(X, Y).predict(X).shape == (12, 2)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda X, Y: comitia.EMODTClassifier(2).fit(X, Y.collect()),
+        lambda X, Y: comitia.EBRClassifier(n_estimators=2).fit(X.collect(), Y),
+        lambda X, Y: comitia.EMODTClassifier(2).fit(X.collect(), Y.collect()).predict(X),
+        lambda X, Y: comitia.MultilabelBaggingClassifier(GaussianNB()).fit(X, Y.collect()),
+        lambda X, Y: comitia.MultilabelVotingClassifier([("a", GaussianNB())]).fit(X, Y.collect()),
+        lambda X, Y: comitia.CommitteeClassifier([("a", GaussianNB())]).fit(X, Y.collect()),
+        lambda X, Y: comitia.compare(X, Y.collect(), folds=2),
+        lambda X, Y: comitia.compare(X, labels=["a"], folds=2),
+        lambda X, Y: comitia.columns.TableEncoder().fit(X),
+    ],
+)
+def test_a_frame_that_does_not_have_its_data_yet_is_refused_with_what_gets_them(use):
+    X, Y = pl.LazyFrame({"a": range(9), "b": range(9)}), pl.LazyFrame({"u": [0, 1, 1] * 3})
+    with pytest.raises(ComitiaError, match=r"in memory; got a LazyFrame: \.collect\(\) gives"):
+        use(X, Y)

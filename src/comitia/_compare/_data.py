@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from comitia._errors import ComitiaError
+from comitia._frames import is_frame
 from comitia._labels import LabelArray, are_names, check_labels, label_matrix
 from comitia._names import printable, unknown
 from comitia._yes_and_no import labels_in_words
@@ -268,4 +269,4 @@ def _names(table: Any, letter: str, count: int) -> tuple[str, ...]:
 
 def _as_pandas(table: Any) -> Any:
     """Take a frame of polars as one of pandas; leave anything else as it is."""
-    return table.to_pandas() if hasattr(table, "to_pandas") else table
+    return table.to_pandas() if is_frame(table) and hasattr(table, "to_pandas") else table

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
+from comitia._frames import is_frame
 from comitia._labels import FloatArray
 
 
@@ -57,11 +58,6 @@ class Cells:
 def number_text(value: float) -> str:
     """A number as the shortest text that is read back as it, without a fraction where there is none."""
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def column_names(X: Any) -> list[str]:

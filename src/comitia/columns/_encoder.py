@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from comitia._errors import ComitiaError
+from comitia._frames import is_frame
 from comitia._names import printable, unknown
-from comitia.columns._cells import Cells, column_names, is_frame
+from comitia.columns._cells import Cells, column_names
 from comitia.columns._dates import ORDERS, PERIODS, date_parts, encode_dates
 from comitia.columns._encoders import RARE, Categories, Medians, Words
 from comitia.columns._kinds import Place, Use, Writing, dates_of, decide, matching, numbers_of

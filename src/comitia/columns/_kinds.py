@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
+from comitia._frames import is_frame
 from comitia._names import unknown
-from comitia.columns._cells import Cells, column, is_frame, read_cells
+from comitia.columns._cells import Cells, column, read_cells
 from comitia.columns._dates import as_instant, date_order, order_of
 from comitia.columns._numbers import NOTATIONS, are_codes, as_numbers
 

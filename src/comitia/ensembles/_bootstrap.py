@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from comitia._arrays import check_sparse
 from comitia._errors import ComitiaError
+from comitia._frames import is_frame
 from comitia._jobs import local_threads
 from comitia._labels import FloatArray, Labels
 from comitia._threads import over_parts
@@ -22,7 +23,7 @@ from comitia.columns import TableEncoder
 from comitia.columns._encoders import Categories, Medians, Words
 from comitia.ensembles._chosen_logistic import choose_logistic
 from comitia.ensembles._crews import Crew
-from comitia.ensembles._features import as_texts, encoded, input_tags, is_frame, with_names
+from comitia.ensembles._features import as_texts, encoded, input_tags, with_names
 from comitia.ensembles._judged import JudgedEnsemble
 from comitia.ensembles._logistic import FastLogistic, Scaling, check_learner
 from comitia.ensembles._out_of_bag import OutOfBag

@@ -14,11 +14,7 @@ from sklearn.utils import InputTags, get_tags
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from comitia._errors import ComitiaError
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
+from comitia._frames import is_frame
 
 
 def nominal_columns(X: Any) -> list[str]:

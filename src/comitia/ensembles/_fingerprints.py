@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from comitia._compiled import njit
+from comitia._frames import is_frame
 from comitia._labels import IntArray, LabelRows, Labels, pack
-from comitia.ensembles._features import is_frame, nominal_columns
+from comitia.ensembles._features import nominal_columns
 
 
 def fingerprints(X: Any, Y: Labels) -> NDArray[np.uint64] | None:

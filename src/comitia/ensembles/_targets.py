@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 
 from comitia._arrays import HEAVIEST, as_floats
 from comitia._errors import ComitiaError
+from comitia._frames import is_frame
 from comitia._labels import (
     FloatArray,
     LabelArray,
@@ -114,6 +115,7 @@ def check_targets(y: Any, estimator: str) -> Targets:
     """Return labels given as an array, a sparse matrix, a frame, lists of numbers or of names, or a binary target."""
     if y is None:
         raise ComitiaError(f"This {estimator} estimator requires y to be passed, but the target y is None.")
+    is_frame(y)  # one that does not have its data yet is refused
     if are_names(y):
         matrix, known = label_matrix(y)
         return Targets(matrix, np.array(known, dtype=object), np.dtype(np.int64))
