@@ -121,7 +121,7 @@ class BootstrapEnsemble(JudgedEnsemble):
 
     def _check_parameters(self) -> None:
         if not is_count(self.n_estimators, 1) or self.n_estimators >= 2**31:
-            raise ComitiaError(f"n_estimators must be a positive number of members; got {repr(self.n_estimators):.40}.")
+            raise ComitiaError(f"n_estimators must be a positive number of members; got {self.n_estimators!r:.40}.")
         if self.oob_score and not self.bootstrap and self.max_samples is None:
             raise ComitiaError(
                 "oob_score=True needs members that leave instances out: set bootstrap=True or max_samples."
