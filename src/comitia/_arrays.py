@@ -73,10 +73,20 @@ def check_count(name: str, value: Any, least: int = 0) -> None:
     as_count(name, value, least)
 
 
-def as_count(name: str, value: Any, least: int = 0) -> int:
-    """Return an integer, of Python or of NumPy, as one of Python; raise where it is none, or too small."""
-    if not is_count(value, least):
-        raise ComitiaError(f"{name} must be an integer, at least {least}; got {value!r}.")
+def as_count(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
+    """Return an integer, of Python or of NumPy, as one of Python; raise where it is none, too small or too large.
+
+    Examples
+    --------
+    >>> as_count("folds", 10**100, 2, 50)
+    Traceback (most recent call last):
+      ...
+    comitia._errors.ComitiaError: folds must be an integer, at least 2 and at most 50; got 100000000000000000000....
+    """
+    if not is_count(value, least) or (most is not None and value > most):
+        limits = f"at least {least}" + (f" and at most {most}" if most is not None else "")
+        text = repr(value)
+        raise ComitiaError(f"{name} must be an integer, {limits}; got {text if len(text) < 24 else text[:21] + '...'}.")
     return int(value)
 
 

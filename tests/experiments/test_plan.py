@@ -131,7 +131,7 @@ def test_a_default_written_out_is_the_same_plan():
         ("folds = true\n" + MINIMAL, "folds must be a whole number; got True"),
         ("folds = 1\n" + MINIMAL, "folds must be an integer, at least 2; got 1"),
         ('device = "gpu"\n' + MINIMAL, "device must be 'cpu', 'cuda' or 'cuda:N' with the number of a GPU; got 'gpu'"),
-        ("repeats = 0\n" + MINIMAL, "repeats must be an integer, at least 1; got 0"),
+        ("repeats = 0\n" + MINIMAL, "repeats must be an integer, at least 1 and at most 1000000; got 0"),
         ('losses = ["haming"]\n' + MINIMAL, "unknown loss 'haming': did you mean 'hamming'?"),
         ("losses = []\n" + MINIMAL, "at least one loss; got none"),
         ("losses = [1]\n" + MINIMAL, "losses, entry 1: an entry must be a name or a table"),

@@ -185,7 +185,7 @@ def comparison(
     trust: bool,
 ) -> Plan:
     """Make the plan of a comparison; the parameters are those of `compare`."""
-    folds = as_count("folds", folds, 2)
+    folds, members = as_count("folds", folds, 2), as_count("members", members, 1, 2**31 - 1)
     ensembles = None if ensembles is None else _listed("ensembles", ensembles)
     losses, pools = _listed("losses", losses), _listed("pools", pools, texts=True)
     aggregations = None if aggregations is None else _listed("aggregations", aggregations, texts=True)

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from comitia._arrays import check_sparse, is_count
+from comitia._arrays import as_count, check_sparse
 from comitia._errors import ComitiaError
 from comitia._frames import is_frame
 from comitia._jobs import local_threads
@@ -120,8 +120,7 @@ class BootstrapEnsemble(JudgedEnsemble):
             self._oob = OutOfBag.of(self, X, targets.Y, weight, self.oob_mask_)
 
     def _check_parameters(self) -> None:
-        if not is_count(self.n_estimators, 1) or self.n_estimators >= 2**31:
-            raise ComitiaError(f"n_estimators must be a positive number of members; got {self.n_estimators!r:.40}.")
+        as_count("n_estimators", self.n_estimators, 1, 2**31 - 1)
         if self.oob_score and not self.bootstrap and self.max_samples is None:
             raise ComitiaError(
                 "oob_score=True needs members that leave instances out: set bootstrap=True or max_samples."

@@ -213,8 +213,8 @@ class Plan:
     def __post_init__(self) -> None:
         try:
             check_device(self.device)
-            for name, least in (("folds", 2), ("repeats", 1), ("seed", 0)):
-                object.__setattr__(self, name, as_count(name, getattr(self, name), least))
+            for name, least, most in (("folds", 2, None), ("repeats", 1, 10**6), ("seed", 0, None)):
+                object.__setattr__(self, name, as_count(name, getattr(self, name), least, most))
         except ComitiaError as error:
             raise PlanError(str(error)) from None
         for kind, names, known in (
