@@ -207,7 +207,7 @@ def test_progress_is_told_to_who_asks(joint):
         (("seven-segment",), {"aggregations": [1]}, r"aggregations must hold names; got \[1\]"),
         (("seven-segment",), {"folds": 2.5}, "folds must be an integer, at least 2; got 2.5"),
         (("seven-segment",), {"repeats": None}, "repeats must be an integer, at least 1 .*; got None"),
-        (("seven-segment",), {"repeats": 10**400}, "repeats must be an integer, at least 1 and at most 1000000; got 1000"),
+        (("seven-segment",), {"repeats": 10**400}, "repeats must be an integer, at least 1 and .*; got 1000"),
         (("seven-segment",), {"members": 10**400}, "members must be an integer, at least 1 and .*; got 1000"),
         (("seven-segment",), {"stratified": "yes"}, "stratified must be true or false; got 'yes'"),
         (("seven-segment",), {"n_jobs": "all"}, "n_jobs must be a number of cores, .* got 'all'"),

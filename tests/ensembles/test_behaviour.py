@@ -334,7 +334,7 @@ def test_many_instances_are_predicted_in_little_memory(ensemble):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_estimators": 0}, "n_estimators must be a positive number"),
+        ({"n_estimators": 0}, "n_estimators must be an integer, at least 1"),
         ({"loss": "f7"}, "unknown loss 'f7'"),
         ({"aggregation": "vote"}, "unknown aggregation 'vote'"),
         ({"pool": "best"}, "unknown pool 'best'"),
