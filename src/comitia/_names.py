@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from comitia._errors import ComitiaError
 
@@ -133,3 +133,14 @@ def in_csv(name: str) -> str:
     """
     name = name.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\n")) else name
+
+
+def as_names(option: str, given: Any) -> list[str]:
+    """Return one text, or several, as a list of them."""
+    try:
+        found = [given] if isinstance(given, str) else list(given)
+    except TypeError:
+        found = [given]
+    if not all(isinstance(one, str) for one in found):
+        raise ComitiaError(f"{option} must be a text or a list of texts; got {given!r}.")
+    return found

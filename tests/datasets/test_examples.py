@@ -101,9 +101,9 @@ def test_the_same_seed_gives_the_same_data() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"n": 0}, "n and n_features"),
-        ({"n_features": 0}, "n and n_features"),
-        ({"n_labels": 17}, "n_labels must lie in 1..16; got 17"),
+        ({"n": 0}, "n must be an integer, at least 1"),
+        ({"n_features": 0}, "n_features must be an integer, at least 1"),
+        ({"n_labels": 17}, "n_labels must be an integer, at least 1 and at most 16; got 17"),
         ({"n_labels": 0}, "n_labels"),
         ({"dependence": 1.5}, "dependence must lie in \\[0, 1\\]; got 1.5"),
         ({"dependence": float("nan")}, "dependence"),

@@ -234,7 +234,7 @@ def test_a_problem_that_is_not_solved_is_named():
         ({"target_of": [0, 1], "weight_of": [0]}, "as many problems; got 2 and 1"),
         ({"target_of": [0.5], "weight_of": [0]}, "target_of must be a list of integers"),
         ({"mask": np.ones((3, 11), dtype=bool)}, r"mask must be boolean of shape \(3, 12\)"),
-        ({"C": 0.0}, "C must be positive"),
+        ({"C": 0.0}, "C must be a positive number"),
         ({"X": np.full((150, 12), np.nan)}, "X contains NaN"),
     ],
 )

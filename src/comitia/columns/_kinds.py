@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from comitia._errors import ComitiaError
 from comitia._frames import is_frame
-from comitia._names import unknown
+from comitia._names import as_names, unknown
 from comitia.columns._cells import Cells, column, read_cells
 from comitia.columns._dates import as_instant, date_order, order_of
 from comitia.columns._numbers import NOTATIONS, are_codes, as_numbers
@@ -46,8 +46,9 @@ class Writing:
     day_first: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.numbers not in NOTATIONS:
+        if not isinstance(self.numbers, str) or self.numbers not in NOTATIONS:
             raise ComitiaError(f"numbers must be one of {', '.join(NOTATIONS)}; got {self.numbers!r}.")
+        as_names("missing_values", self.missing_values)
 
     def in_frame(self, X: Any) -> Writing:
         """How the cells of X are written: as the frame says in ``X.attrs["columns"]``, else as this does."""
@@ -67,7 +68,7 @@ class Writing:
 
 def matching(names: Sequence[str], wanted: str | Sequence[str], option: str, kind: str = "column") -> list[str]:
     """Return the names that one of the patterns fits, in the order of the names; one that fits none is an error."""
-    patterns = [wanted] if isinstance(wanted, str) else list(wanted)
+    patterns = as_names(option, wanted)
     found: set[str] = set()
     for pattern in patterns:
         fitting = [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]

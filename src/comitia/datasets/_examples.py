@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import float_info
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from sklearn.datasets import load_digits
 from sklearn.utils import check_random_state
 
+from comitia._arrays import as_count, lies_in
 from comitia._errors import ComitiaError
 from comitia.datasets._dataset import Dataset
 
@@ -138,16 +140,14 @@ def make_joint(
 
 
 def _check_joint(n: int, n_features: int, n_labels: int, dependence: float, signal: float, prevalence: float) -> None:
-    if n < 1 or n_features < 1:
-        raise ComitiaError(f"n and n_features must be at least 1; got n={n}, n_features={n_features}.")
-    if not 1 <= n_labels <= 16:
-        raise ComitiaError(f"n_labels must lie in 1..16; got {n_labels}.")
-    if not 0 <= dependence <= 1:
-        raise ComitiaError(f"dependence must lie in [0, 1]; got {dependence}.")
-    if not 0 <= signal < np.inf:
-        raise ComitiaError(f"signal must be finite and not negative; got {signal}.")
-    if not 0 < prevalence < 1:
-        raise ComitiaError(f"prevalence must lie between 0 and 1; got {prevalence}.")
+    for name, number, most in (("n", n, 2**31 - 1), ("n_features", n_features, 2**31 - 1), ("n_labels", n_labels, 16)):
+        as_count(name, number, 1, most)
+    if not lies_in(dependence, 0, 1):
+        raise ComitiaError(f"dependence must lie in [0, 1]; got {dependence!r}.")
+    if not lies_in(signal, 0, float_info.max):
+        raise ComitiaError(f"signal must be finite and not negative; got {signal!r}.")
+    if not (lies_in(prevalence, 0, 1) and 0 < prevalence < 1):
+        raise ComitiaError(f"prevalence must lie between 0 and 1; got {prevalence!r}.")
 
 
 def _independent(marginals: Floats, labelings: npt.NDArray[np.int8]) -> Floats:

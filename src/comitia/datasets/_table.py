@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from comitia._errors import ComitiaError
 from comitia._labels import label_matrix
-from comitia._names import printable
+from comitia._names import as_names, printable
 from comitia._yes_and_no import small_word
 from comitia.datasets._arff import MAX_BYTES, stem
 from comitia.datasets._dataset import DataFormatError, Dataset
@@ -99,8 +99,12 @@ def load_table(
     wanted = None if labels is None else checked_labels(labels)
     if labels_in is None and separator is not None:
         raise ComitiaError(f"separator must be left out where labels_in names no column; got {separator!r}.")
+    if not (labels_in is None or isinstance(labels_in, str)):
+        raise ComitiaError(f"labels_in must be the name of a column; got {labels_in!r}.")
     if labels_in is not None and positive is not None:
         raise ComitiaError(f"positive must be left out with labels_in={labels_in!r}; got {positive!r}.")
+    if not (isinstance(path, str | Path) and str(path)):
+        raise ComitiaError(f"path must be that of a file; got {path!r}.")
     path = Path(path)
     table, names, notes = _read(path, max_bytes)
     if not table.num_rows:
@@ -127,7 +131,7 @@ def read_table(path: Path, max_bytes: int = MAX_BYTES) -> Dataset:
 
 def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """The names of label columns that a user gave."""
-    names = (labels,) if isinstance(labels, str) else tuple(labels)
+    names = tuple(as_names("labels", labels))
     if isinstance(labels, str) or not names or len(set(names)) < len(names):
         raise ComitiaError(f"labels must be a list of the names of different columns; got {labels!r}.")
     return names

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from comitia._arrays import as_floats, check_finite, check_sparse
+from comitia._arrays import as_count, as_floats, check_finite, check_sparse, lies_in
 from comitia._errors import ComitiaError
 from comitia._jobs import one_blas_thread
 from comitia.learners._device import get_device
@@ -195,7 +195,8 @@ def fit_with(
     target_of, weight_of = _checked_columns(target_of, weight_of, Y.shape[1], weights.shape[1])
     B, d = len(target_of), X.shape[1] + (0 if more is None else more.shape[1])
     free = _checked_mask(mask, (B, d))
-    _check_positive(C=C, tol=tol, max_iter=max_iter)
+    _check_positive(C=C, tol=tol)
+    max_iter, fit_intercept = as_count("max_iter", max_iter, 1), bool(fit_intercept)
     _check_solvable(C, weights)
 
     limit = _limits(Y, weights)[weight_of, target_of] if fit_intercept else np.zeros(B)
@@ -335,8 +336,8 @@ def checked_targets(targets: ArrayLike, n: int) -> NDArray[np.int8]:
 def _checked_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
     if sample_weight is None:
         return np.ones((n, 1))
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim != 2 or len(weights) != n:
+    weights = as_floats("sample_weight", sample_weight)
+    if weights.ndim != 2 or len(weights) != n or not weights.shape[1]:
         raise ComitiaError(f"sample_weight must have shape ({n}, W), a row for each of X; got shape {weights.shape}.")
     if not (np.isfinite(weights) & (weights >= 0)).all():
         wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
@@ -388,5 +389,5 @@ def _check_solvable(C: float, weights: Array) -> None:
 
 def _check_positive(**parameters: float) -> None:
     for name, value in parameters.items():
-        if not value > 0:
-            raise ComitiaError(f"{name} must be positive; got {value!r}.")
+        if not (lies_in(value, 0, np.inf) and value):
+            raise ComitiaError(f"{name} must be a positive number; got {value!r}.")

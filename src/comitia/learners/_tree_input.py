@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from comitia._arrays import as_limit, check_sparse, lies_in
+from comitia._arrays import as_floats, as_limit, check_sparse, is_count, lies_in
 from comitia._errors import ComitiaError
 from comitia._labels import checked, listed
 from comitia.learners._tree_growth import Limits, SparseLabels
@@ -33,7 +33,7 @@ def check_features(X: Any, least: int = 1) -> Any:
         values = X.data
     else:
         X = np.asarray(X)
-        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+        X = X if X.dtype in (np.float32, np.float64) else as_floats("X", X)
         values = X
     if X.ndim != 2 or X.shape[0] < least or X.shape[1] < 1:
         raise ComitiaError(f"X must have shape (n, d) with n ≥ {least} and d ≥ 1; got shape {X.shape}.")
@@ -63,10 +63,10 @@ def check_labelsets(labelsets: ArrayLike, n: int) -> NDArray[np.int32]:
 
 def check_seeds(seeds: Iterable[int]) -> list[int]:
     """Return the seeds as integers of 64 bits without a sign."""
-    checked = [int(seed) for seed in seeds]
-    if not checked or min(checked) < 0 or max(checked) >= 2**64:
-        raise ComitiaError(f"seeds must be one or more integers from 0 to 2⁶⁴ − 1; got {checked}.")
-    return checked
+    given = list(seeds) if (isinstance(seeds, Iterable) and np.ndim(seeds) != 0) or isinstance(seeds, Iterator) else []
+    if not given or not all(is_count(seed) and seed < 2**64 for seed in given):
+        raise ComitiaError(f"seeds must be one or more integers from 0 to 2⁶⁴ − 1; got {seeds!r}.")
+    return [int(seed) for seed in given]
 
 
 def weight_columns(
@@ -90,7 +90,7 @@ def weight_columns(
 
 
 def _checked_weights(column: ArrayLike, n: int, tree: int) -> NDArray[np.float64]:
-    weight = np.ascontiguousarray(column, dtype=np.float64)
+    weight = np.ascontiguousarray(as_floats(f"the weights of tree {tree}", column))
     if weight.shape != (n,):
         raise ComitiaError(f"the weights of tree {tree} must have shape ({n},); got shape {weight.shape}.")
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):

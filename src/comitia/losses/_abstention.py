@@ -247,7 +247,7 @@ class Abstaining:
 
     def _setting(self) -> tuple[bool, float, int, int, float]:
         if isinstance(self.loss, FLoss):
-            return True, float(self.loss.beta**2), *_as_small_ratio(self.loss.beta), float(self.loss.zero_division)
+            return True, self.loss.beta_squared, *_as_small_ratio(self.loss.beta), float(self.loss.zero_division)
         assert isinstance(self.loss, JaccardLoss)
         return False, 1.0, 1, 1, float(self.loss.zero_division)
 

@@ -327,9 +327,9 @@ def _f_tables(loss: FLoss, largest_answer: int, largest_truth: int) -> tuple[Flo
     h, s = np.ogrid[: largest_answer + 1.0, : largest_truth + 1.0]
     constant = np.ones((largest_answer + 1, largest_truth + 1))
     constant[0, 0] = 1 - loss.zero_division
-    whole = h + loss.beta**2 * s
+    whole = h + loss.beta_squared * s
     whole[0, 0] = np.inf
-    return constant, -(1 + loss.beta**2) / whole
+    return constant, -(1 + loss.beta_squared) / whole
 
 
 def _top_of_groups(loss: FLoss | JaccardLoss | LossOfCounts, p: FloatArray, rules: Rules) -> LabelArray:
@@ -362,7 +362,7 @@ def _best_top(loss: FLoss | JaccardLoss, key: FloatArray, lengths: NDArray[np.in
         ordered = np.abs(ascending[:, ::-1])
         if isinstance(loss, FLoss):
             _within.best_f_sizes_within(
-                ordered, lengths[rows], float(loss.beta**2), *_as_small_ratio(loss.beta), float(loss.zero_division),
+                ordered, lengths[rows], loss.beta_squared, *_as_small_ratio(loss.beta), float(loss.zero_division),
                 rules.at_least, rules.at_most, sizes[rows],
             )  # fmt: skip
         else:

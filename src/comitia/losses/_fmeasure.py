@@ -65,39 +65,43 @@ class FLoss(OverlapLoss):
     beta: float = 1.0
     zero_division: float = 1.0
 
+    @property
+    def beta_squared(self) -> float:
+        """β² as a number of one kind: loops are compiled for it."""
+        return float(self.beta) ** 2
+
     def __post_init__(self) -> None:
         check_beta(self.beta)
-        object.__setattr__(self, "beta", float(self.beta))  # loops are compiled for one kind of number
         check_zero_division(self.zero_division)
 
     def _value(self, y: LabelArray, h: LabelArray) -> FloatArray:
         common, true, predicted = overlap(y, h)
-        denominator = predicted + self.beta**2 * true
+        denominator = predicted + self.beta_squared * true
         empty = denominator == 0
-        measure = (1 + self.beta**2) * common / np.where(empty, 1, denominator)
+        measure = (1 + self.beta_squared) * common / np.where(empty, 1, denominator)
         return 1 - np.where(empty, self.zero_division, measure)
 
     def _terms(self) -> tuple[float, float, float]:
-        return 1 + self.beta**2, self.beta**2, self.beta**2
+        return 1 + self.beta_squared, self.beta_squared, self.beta_squared
 
     def _best_sizes(self, ascending: FloatArray, sizes: Any) -> None:
         step, stride = _as_small_ratio(self.beta)
         one_by_one = True if step == 0 else None
         _independent.best_f_sizes(
-            ascending, self.beta**2, step, stride, one_by_one, float(self.zero_division), 0, len(ascending), sizes
+            ascending, self.beta_squared, step, stride, one_by_one, float(self.zero_division), 0, len(ascending), sizes
         )
 
     def _best_labels(self, sets: LabelSets, lists: LabelLists, rows: slice, labeling: LabelArray) -> None:
         weights = sets.weights
         _joint.best_f_labels(
             weights.indptr, weights.indices, weights.data, *lists, sets.n_labels,
-            self.beta**2, float(self.zero_division), rows.start, rows.stop, labeling,
+            self.beta_squared, float(self.zero_division), rows.start, rows.stop, labeling,
         )  # fmt: skip
 
 
 def _as_small_ratio(beta: float) -> tuple[int, int]:
     """Return β² as a ratio of small integers, or (0, 1) where it is none."""
-    ratio = Fraction(beta).limit_denominator(_FINEST_GRID)
+    ratio = Fraction(float(beta)).limit_denominator(_FINEST_GRID)
     if float(ratio) != beta or ratio.numerator**2 + ratio.denominator**2 > _FINEST_GRID:
         return 0, 1
     return ratio.numerator**2, ratio.denominator**2

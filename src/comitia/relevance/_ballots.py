@@ -75,11 +75,11 @@ class Ballots:
     @classmethod
     def cast(cls, labelings: ArrayLike | Iterable[ArrayLike]) -> Ballots:
         """Take the members' votes, one member at a time; see :func:`votes`."""
-        if isinstance(labelings, np.ndarray) and labelings.ndim != 3:
-            raise ComitiaError(f"labelings must have shape (M, n, K); got shape {labelings.shape}.")
+        if not isinstance(labelings, Iterable) or (isinstance(labelings, np.ndarray) and labelings.ndim != 3):
+            raise ComitiaError(f"labelings must have shape (M, n, K); got shape {np.shape(labelings)}.")
         shape: tuple[int, ...] | None = None
         packed = []
-        for m, labeling in enumerate(labelings):  # type: ignore[arg-type]  # ArrayLike of three dimensions is iterable
+        for m, labeling in enumerate(labelings):
             labels = np.asarray(labeling)
             shape = shape or labels.shape
             if labels.shape != shape:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-from comitia._arrays import as_weights
+from comitia._arrays import as_count, as_weights
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, LabelArray, check_labels
 from comitia._names import unknown
@@ -163,6 +163,8 @@ def fit_calibration(
     if belief.shape != truth.shape:
         raise ComitiaError(f"p and Y must have one shape; got {belief.shape} and {truth.shape}.")
     check_kind(kind)
+    as_count("min_positives", min_positives, 0, 2**53)
+    as_count("random_state", random_state, 0, 2**63 - 1)
     w = as_weights("weight", weight, len(belief))
     belief, truth, w = belief[w > 0], truth[w > 0], w[w > 0]
     rows = _Rows.of(belief, truth, min_positives)
@@ -174,7 +176,7 @@ def check_kind(kind: str | None) -> Kind | None:
     if kind is None:
         return None
     for known in KINDS:
-        if kind == known:
+        if isinstance(kind, str) and kind == known:
             return known
     raise ComitiaError(unknown("calibration", kind, KINDS))
 

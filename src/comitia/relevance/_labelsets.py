@@ -199,7 +199,10 @@ class LabelSets(Relevance):
 
 def _checked_weights(given: Any) -> csr_array:
     """Return weights as a CSR matrix whose inside compiled loops can follow, entries of a row in their order."""
-    weights = csr_array(given if issparse(given) else as_floats("weights", given), dtype=np.float64)
+    given = given if issparse(given) else as_floats("weights", given)
+    if given.ndim != 2:
+        raise ComitiaError(f"weights must have shape (n, U); got shape {given.shape}.")
+    weights = csr_array(given, dtype=np.float64)
     try:
         weights.check_format(full_check=True)
     except ValueError as error:

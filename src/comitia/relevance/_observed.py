@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from comitia._arrays import as_weights
 from comitia._errors import ComitiaError
 from comitia._label_trie import LabelTrie
 from comitia._labels import FloatArray, IntArray, LabelArray, LabelRows, Labels, checked, dense, distinct_rows, stacked
@@ -58,7 +59,7 @@ class Observed:
     def of(cls, Y: ArrayLike | LabelRows, weight: ArrayLike | None = None) -> Observed:
         """Count the labelsets of instances (n, K), those of weight zero left out."""
         labels = checked(Y, "Y")
-        mass = np.ones(len(labels)) if weight is None else np.asarray(weight, dtype=np.float64)
+        mass = as_weights("weight", weight, len(labels))
         table, place = distinct_rows(labels[mass > 0])
         return cls.unchecked(table, np.bincount(place, mass[mass > 0], len(table)).astype(np.float64))
 
