@@ -63,7 +63,10 @@ def check_labelsets(labelsets: ArrayLike, n: int) -> NDArray[np.int32]:
 
 def check_seeds(seeds: Iterable[int]) -> list[int]:
     """Return the seeds as integers of 64 bits without a sign."""
-    given = list(seeds) if (isinstance(seeds, Iterable) and np.ndim(seeds) != 0) or isinstance(seeds, Iterator) else []
+    try:
+        given = list(seeds)
+    except TypeError:
+        given = []
     if not given or not all(is_count(seed) and seed < 2**64 for seed in given):
         raise ComitiaError(f"seeds must be one or more integers from 0 to 2⁶⁴ − 1; got {seeds!r}.")
     return [int(seed) for seed in given]
