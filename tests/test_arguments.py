@@ -9,6 +9,7 @@ from comitia.columns import TableEncoder
 from comitia.datasets import load_table, make_joint
 from comitia.learners import boost_trees, fit_chains, fit_logistic, grow_trees
 from comitia.relevance import fit_calibration
+from comitia.statistics import cliques, critical_distance, friedman, holm, wilcoxon
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -42,6 +43,12 @@ REFUSED = {
     "labels_in must be the name of a column; got 3": lambda: load_table("t.csv", labels_in=3),
     "n_labels must be an integer, at least 1 and at most 16; got None": lambda: make_joint(9, 2, None, 0.5),
     r"dependence must lie in \[0, 1\]; got 'some'": lambda: make_joint(9, 2, 2, "some"),
+    "table must hold numbers; got 'x'": lambda: friedman("x"),
+    "differences must hold numbers; got 'x'": lambda: wilcoxon("x"),
+    "p_values must hold numbers; got 'x'": lambda: holm("x"),
+    "alpha must lie between 0 and 1, such as 0.05; got None": lambda: critical_distance(3, 7, alpha=None),
+    "methods must be an integer, at least 2 .*; got 2.5": lambda: critical_distance(2.5, 7),
+    r"average_ranks must be a list .*; got shape \(\), 0.5": lambda: cliques(1.0, 0.5),
     "exclusive must hold groups of labels": lambda: Constraints(exclusive=3),
 }
 

@@ -15,7 +15,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 
 import comitia
-from comitia import ComitiaError, ECCClassifier, Results, compare
+from comitia import ComitiaError, ECCClassifier, FLoss, Results, compare
 from comitia._titles import aggregation_and_pool
 from comitia.report._vocabulary import title
 from tests.cli.conftest import comitia as command_line
@@ -124,6 +124,12 @@ def test_the_lines_of_python_run_as_they_stand(joint, joint_csv, of_arrays):
             assert len(advice.python.splitlines()) == 4
             exec(advice.python, space := dict(given))
             assert space["classifier"].predict(joint.X).shape == joint.Y.shape
+
+
+def test_what_is_no_name_of_a_loss_is_told_which_there_are(of_arrays):
+    for ask in (of_arrays.recommendation, of_arrays.table):
+        with pytest.raises(ComitiaError, match=r"unknown loss FLoss\(beta=1.0.*subset01"):
+            ask(FLoss())
 
 
 def test_numbers_of_numpy_and_single_names_are_as_good_as_pythons_and_lists(joint, of_arrays):

@@ -59,7 +59,7 @@ def as_known(name: str, known: Collection[str], titles: Mapping[str, str] | None
     >>> as_known("mine", ["gmv"])
     'mine'
     """
-    if name in known:
+    if not isinstance(name, str) or name in known:
         return name
     small = name.casefold().removesuffix(" loss")
     meant = {title.casefold().removesuffix(" loss"): one for one, title in (titles or {}).items() if one in known}

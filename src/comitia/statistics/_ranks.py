@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from comitia._arrays import as_count, as_floats, lies_in
 from comitia._errors import ComitiaError
 from comitia.statistics._tests import TestResult
 
@@ -134,12 +135,10 @@ def critical_distance(methods: int, datasets: int, alpha: float = 0.05) -> float
     >>> round(critical_distance(3, 7), 2), round(critical_distance(5, 8, alpha=0.1), 2)
     (1.25, 1.94)
     """
-    if not 0 < alpha < 1:
-        raise ComitiaError(f"alpha must lie between 0 and 1, such as 0.05; got {alpha}.")
-    if methods < 2:
-        raise ComitiaError(f"methods must be at least 2, to be compared; got {methods}.")
-    if datasets < 1:
-        raise ComitiaError(f"datasets must be at least 1; got {datasets}.")
+    if not (lies_in(alpha, 0, 1) and 0 < alpha < 1):
+        raise ComitiaError(f"alpha must lie between 0 and 1, such as 0.05; got {alpha!r}.")
+    as_count("methods", methods, 2, 10**6)
+    as_count("datasets", datasets, 1)
     quantile = stats.studentized_range.isf(alpha, methods, np.inf) / np.sqrt(2)
     return float(quantile * _standard_error(methods, datasets))
 
@@ -194,7 +193,11 @@ def cliques(average_ranks: ArrayLike, distance: float) -> list[list[int]]:
     >>> cliques([4.6, 1.1, 2.0, 2.9], distance=1.8)
     [[1, 2, 3], [3, 0]]
     """
-    values = np.asarray(average_ranks, dtype=np.float64)
+    values = as_floats("average_ranks", average_ranks)
+    if values.ndim != 1 or not lies_in(distance, 0, np.inf):
+        raise ComitiaError(
+            f"average_ranks must be a list and distance a number, not negative; got shape {values.shape}, {distance!r}."
+        )
     order = np.argsort(values, kind="stable")
     groups: list[list[int]] = []
     reached = 0
@@ -211,7 +214,7 @@ def _standard_error(methods: int, datasets: int) -> float:
 
 
 def _checked(table: ArrayLike, datasets: int = 1, methods: int = 2) -> Floats:
-    values = np.asarray(table, dtype=np.float64)
+    values = as_floats("table", table)
     if values.ndim != 2 or values.shape[0] < datasets or values.shape[1] < methods:
         raise ComitiaError(
             f"table must have shape (datasets, methods), {datasets} or more datasets and {methods} or more methods; "

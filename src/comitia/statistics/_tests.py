@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from comitia._arrays import as_floats, lies_in
 from comitia._errors import ComitiaError
 
 Floats = NDArray[np.float64]
@@ -59,10 +60,10 @@ def corrected_t_test(differences: ArrayLike, test_share: float) -> TestResult:
     >>> round(result.statistic, 2), round(result.p_value, 4)
     (-6.28, 0.0001)
     """
-    values = np.asarray(differences, dtype=np.float64)
+    values = as_floats("differences", differences)
     _check_differences(values, "folds")
-    if not 0 < test_share < 1:
-        raise ComitiaError(f"test_share must lie between 0 and 1, such as 0.1 for ten folds; got {test_share}.")
+    if not (lies_in(test_share, 0, 1) and 0 < test_share < 1):
+        raise ComitiaError(f"test_share must lie between 0 and 1, such as 0.1 for ten folds; got {test_share!r}.")
     mean, variance = float(values.mean()), float(values.var(ddof=1))
     if variance == 0:
         return TestResult(0.0, 1.0) if mean == 0 else TestResult(float(np.copysign(np.inf, mean)), 0.0)
@@ -90,7 +91,7 @@ def wilcoxon(differences: ArrayLike) -> TestResult:
     >>> wilcoxon([0.0, 0.0]).p_value
     1.0
     """
-    values = np.asarray(differences, dtype=np.float64)
+    values = as_floats("differences", differences)
     _check_differences(values, "datasets")
     if not values.any():
         return TestResult(0.0, 1.0)
@@ -111,7 +112,7 @@ def holm(p_values: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    values = np.asarray(p_values, dtype=np.float64)
+    values = as_floats("p_values", p_values)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise ComitiaError(f"p_values must be a list of numbers from 0 to 1; got {p_values!r}.")
     order = np.argsort(values, kind="stable")
