@@ -56,7 +56,7 @@ def _head(groups: Groups) -> Iterator[str]:
         yield fill(f"Not complete, and left out below: {', '.join(missing)}.", 118)
         yield ""
     yield "Made by `python -m benchmarks.beyond docs/results/beyond/rows.jsonl` and the same with `--write`; bibtex was"
-    yield "fitted on a GPU (`--device cuda`), but for nine folds of joint chains, some ten minutes each on one core of a busy machine."
+    yield "fitted on a GPU (`--device cuda`), but for nine folds of joint chains, ten minutes each on a busy core."
     yield ""
 
 
