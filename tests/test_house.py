@@ -21,6 +21,13 @@ import comitia
 SOURCES = sorted(Path(comitia.__file__).parent.rglob("*.py"))
 
 
+def test_files_of_tests_and_benchmarks_have_at_most_400_lines():
+    folders = [Path(__file__).parent, Path(__file__).parents[1] / "benchmarks"]
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for at in folders for path in at.rglob("*.py")}
+    assert lengths
+    assert {path: length for path, length in lengths.items() if length > 400} == {}
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCES[0].parent)))
 def test_files_have_at_most_400_lines_and_functions_at_most_70_beside_their_docstring(path):
     text = path.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -44,3 +45,35 @@ def compared(joint_csv, tmp_path_factory) -> tuple[Ended, Path]:
     folder = tmp_path_factory.mktemp("runs") / "run"
     few = ("--members", 12, "--folds", 3, "--ensembles", "emodt,ebr", "--n-jobs", 1)
     return comitia("compare", joint_csv, "--labels", "y*", *few, "--output", folder), folder
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def trained(joint_csv, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.skops"
+    ended = comitia("train", joint_csv, "-l", "y*", "--ensemble", "ecc", "--loss", "f1", "-m", 5, "-o", path)
+    assert ended.code == 0
+    return path
+
+
+@pytest.fixture
+def features(joint) -> pd.DataFrame:
+    return pd.DataFrame(joint.X, columns=list(joint.feature_names))
+
+
+def write(path, frame: pd.DataFrame):
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def mine(joint_csv, tmp_path, monkeypatch):
+    """A folder with a file of one's own, entered."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_bytes(joint_csv.read_bytes())
+    return tmp_path / "mine.csv"

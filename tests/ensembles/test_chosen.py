@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from comitia import EBRClassifier, ECCClassifier, EMODTClassifier
-from comitia._errors import ComitiaError
+from comitia import ComitiaError, EBRClassifier, ECCClassifier, EMODTClassifier
 from comitia._labels import LabelRows
 from comitia.ensembles import _chosen_trees
 from comitia.ensembles._chosen import Trial, better
@@ -296,8 +295,7 @@ def tried(monkeypatch, scores, **given):
     kinds = _scalings(data, "auto")
     monkeypatch.setattr("comitia.ensembles._chosen_logistic._scored", scored)
     # All rows in their order are tried, so that what is scaled can be told apart.
-    found = choose_logistic(data, 0, **{"C": "auto", "scaling": "auto"} | given)
-    return found, asked
+    return choose_logistic(data, 0, **{"C": "auto", "scaling": "auto"} | given), asked
 
 
 BOWLS = {"none": lambda C: 1 + abs(np.log10(C)), "standard": lambda C: 1.04, "range": lambda C: 1.05 / C**0.01}

@@ -247,11 +247,9 @@ def test_fits_on_the_cluster_have_the_bits_of_one_thread(joint, client, monkeypa
 def test_what_a_fit_shares_goes_once_to_each_worker(joint, client, tmp_path):
     processes = client.run(os.getpid).values()
     client.amm.stop()  # or Dask drops, every two seconds, copies that nobody waits for between two goes
-    try:
-        with client.as_current():
-            came = on_clusters.arrivals_of_what_a_fit_shares(joint, "dask", tmp_path)
-    finally:
-        client.amm.start()
+    with client.as_current():
+        came = on_clusters.arrivals_of_what_a_fit_shares(joint, "dask", tmp_path)
+    client.amm.start()
     assert came == dict.fromkeys(processes, 1)
 
 

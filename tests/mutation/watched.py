@@ -20,7 +20,7 @@ TWINS = "tests/test_references.py"
 PACKAGES = {
     "relevance": ["tests/relevance", "tests/test_aggregation.py", "tests/ensembles/test_calibration.py", TWINS],
     "losses": ["tests/losses", "tests/test_aggregation.py", TWINS],
-    "aggregation": ["tests/test_aggregation.py", "tests/ensembles"],
+    "aggregation": ["tests/test_aggregation.py", "tests/test_aggregation_names.py", "tests/ensembles"],
     "ensembles": ["tests/ensembles", "tests/test_model_file.py", TWINS],
     "experiments": ["tests/experiments", "tests/test_compare.py"],
     "datasets": ["tests/datasets"],
