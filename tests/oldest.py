@@ -32,6 +32,7 @@ FAST = [
     "--hypothesis-profile",
     "landing",
 ]
+"""Examples in docstrings are left out: they print what today's versions print."""
 QUICK = ["relevance", "measures", "columns", "learners", "datasets", "test_aggregation.py", "test_model_file.py"]
 """The tests that meet most of the packages, in some three minutes on two cores."""
 
@@ -53,7 +54,9 @@ def main() -> int:
         clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
         clean |= {"NUMBA_CACHE_DIR": str(environment / "numba"), "MPLCONFIGDIR": str(environment / "matplotlib")}
         started = time.monotonic()
-        done = subprocess.run([python, "-m", "pytest", *(for_pytest or FAST)], cwd=ROOT, env=clean, check=False)
+        done = subprocess.run(
+            [python, "-m", "pytest", *(for_pytest or [*FAST, "tests"])], cwd=ROOT, env=clean, check=False
+        )
         print(f"tested in {time.monotonic() - started:.0f} s")
         return done.returncode
 
