@@ -16,7 +16,7 @@ from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia.learners._logistic import checked_targets, fit_with
-from comitia.learners._logistic_predict import by_member, checked, fill_scores, linear_scores, mean_of, sigmoid
+from comitia.learners._logistic_predict import by_member, checked, linear_scores, mean_of, sigmoid
 
 
 @dataclass(frozen=True)
@@ -220,21 +220,25 @@ class ChainPredictor:
         return cls(fit, X, method == "predict")
 
     def member(self, m: int, rows: slice) -> NDArray[np.float64]:
-        fit = self.fit
-        scores = linear_scores(self.X[rows], fit.coef[m], fit.intercept[m])
-        walk(scores, fit.influence[m], self.decide)
-        found = np.zeros(scores.shape)
-        add_by_label(sigmoid(scores), fit.orders[m], found)
+        found = np.zeros((rows.stop - rows.start, self.fit.orders.shape[1]))
+        self._add(m, rows, found)
         return checked(found)
 
     def mean(self, rows: slice) -> NDArray[np.float64]:
-        fit, (M, K) = self.fit, self.fit.orders.shape
+        M, K = self.fit.orders.shape
         if sp.issparse(self.X):
             return mean_of(self, M, rows)
         total = np.zeros((rows.stop - rows.start, K))
         for m in range(M):
-            add_chain(self.X[rows], fit.coef[m], fit.intercept[m], fit.influence[m], fit.orders[m], self.decide, total)
+            self._add(m, rows, total)
         return checked(total / M)
+
+    def _add(self, m: int, rows: slice, total: NDArray[np.float64]) -> None:
+        """Add what a chain says to ``total``."""
+        fit = self.fit
+        scores = linear_scores(self.X[rows], fit.coef[m], fit.intercept[m])
+        walk(scores, fit.influence[m], self.decide)
+        add_by_label(sigmoid(scores), fit.orders[m], total)
 
 
 def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:
@@ -263,17 +267,6 @@ def walk(scores: Any, influence: Any, decide: bool) -> None:
                 continue
             for later in range(k + 1, K):
                 scores[i, later] += passed * influence[k, later]
-
-
-@njit(cache=True, nogil=True)
-def add_chain(
-    X: Any, coef: Any, intercept: Any, influence: Any, order: Any, decide: bool, total: Any
-) -> None:  # fmt: skip
-    """Walk one chain and add its probabilities, by label, to ``total`` (n, K)."""
-    scores = np.empty(total.shape)
-    fill_scores(X, coef, intercept, scores)
-    walk(scores, influence, decide)
-    add_by_label(sigmoid(scores), order, total)
 
 
 @njit(cache=True, nogil=True)

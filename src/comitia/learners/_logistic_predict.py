@@ -43,7 +43,7 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
     array([[0.5  , 1.   ],
            [0.881, 1.   ]])
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", ensure_min_samples=0, order="C")
     if sp.issparse(X):
         check_sparse("X", X)
     coef = np.asarray(coef, dtype=np.float64)
@@ -54,7 +54,8 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
             f"intercept must have shape {coef.shape[:1]}, the rows of coef; got shape {np.shape(intercept)}."
         )
     with one_blas_thread():
-        return checked(sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64))))
+        intercept = np.asarray(intercept, dtype=np.float64)
+        return LogisticPredictor(X, coef[None], intercept[None]).member(0, slice(0, X.shape[0]))
 
 
 class Predictor(Protocol):
@@ -89,14 +90,21 @@ class LogisticPredictor:
         return cls(X, coef, intercept)
 
     def member(self, m: int, rows: slice) -> NDArray[np.float64]:
-        return checked(sigmoid(linear_scores(self.X[rows], self.coef[m], self.intercept[m])))
+        if sp.issparse(self.X):
+            return checked(sigmoid(linear_scores(self.X[rows], self.coef[m], self.intercept[m])))
+        return checked(self._sum(slice(m, m + 1), rows))
 
     def mean(self, rows: slice) -> NDArray[np.float64]:
         if sp.issparse(self.X):
             return mean_of(self, len(self.coef), rows)
+        return checked(self._sum(slice(None), rows) / len(self.coef))
+
+    def _sum(self, members: slice, rows: slice) -> NDArray[np.float64]:
+        """Add up what members say; one of them too, so that a single loop is compiled."""
         total = np.zeros((rows.stop - rows.start, self.coef.shape[1]))
-        add_members(self.X[rows], self.coef, self.intercept, total)
-        return checked(total / len(self.coef))
+        coef, intercept = (np.ascontiguousarray(part[members]) for part in (self.coef, self.intercept))
+        add_members(self.X[rows], coef, intercept, total)
+        return total
 
 
 def mean_of(predictor: Predictor, members: int, rows: slice) -> NDArray[np.float64]:
@@ -174,7 +182,9 @@ def add_members(X: Any, coef: Any, intercept: Any, total: Any) -> None:
     for m in range(coef.shape[0]):
         fill_scores(X, coef[m], intercept[m], scores)
         sigmoid(scores)
-        total += scores
+        for i in range(scores.shape[0]):
+            for k in range(scores.shape[1]):
+                total[i, k] += scores[i, k]
 
 
 # exp(r) = Σ_k r^k / k!, to the last bit or two for |r| <= ln 2 / 2
