@@ -118,46 +118,84 @@ def _residuals_of_precision(scores: Any, targets: Any, weights: Any, losses: Any
     return _RESIDUALS[str(scores.dtype)]
 
 
-@njit(cache=True, **_FAST)
-def evaluate(design: Any, sample: Any, penalty: Any, points: Any, values: Any, gradients: Any) -> None:
+class Room(NamedTuple):
+    """Arrays that `evaluate` writes to: NumPy makes them, so that none of that is compiled."""
+
+    coefficients: Array
+    scores: Array
+    block: Array
+    part: Array
+    total: Array
+    weights: Array
+    losses: Array
+
+    @classmethod
+    def to_evaluate(cls, design: Design, sample: Sample, D: int) -> Room:
+        """Make room for a chunk of rows, and for as many problems as the sample has columns."""
+        dense, (n, width) = design.dense, sample.labels.shape
+        thick, real = dense.shape[1], dense.dtype
+        step = max(64, CACHED // (dense.itemsize * (width + thick)))
+        return cls(
+            coefficients=np.zeros((D, width), dtype=real),
+            scores=np.zeros((step, width), dtype=real),
+            block=np.empty((step if len(dense) > n else 0, thick), dtype=real),
+            part=np.empty((width, thick), dtype=real),
+            total=np.zeros((D - thick, width), dtype=real),
+            weights=np.empty(step, dtype=real),
+            losses=np.empty(width, dtype=real),
+        )
+
+
+def evaluate(
+    design: Any, sample: Any, penalty: Any, points: Any, values: Any, gradients: Any, room: Room | None = None
+) -> None:  # fmt: skip
     """Fill values (P,) and gradients (P, D), in double precision, at points (P, D).
 
     Sums are in the precision of the design matrix within a chunk of rows, beyond it in double precision.  Rows are
     copied a chunk at a time, unless the sample has all of them in their order.
     """
     P, D = points.shape
-    n, width = sample.labels.shape
-    thick = design.dense.shape[1]
-    thin = D - thick
-    coefficients = np.zeros((D, width), dtype=design.dense.dtype)
-    _transpose(points, coefficients)
+    room = Room.to_evaluate(design, sample, D) if room is None else room
+    room.coefficients[:, :P] = points.T
+    sparse = design if design.dense.shape[1] < D else None
+    _evaluate(design.dense, sparse, sample, penalty, points, room, values, gradients)
+
+
+@njit(cache=True, **_FAST)
+def _evaluate(
+    dense: Any, sparse: Any, sample: Any, penalty: Any, points: Any, room: Any, values: Any, gradients: Any
+) -> None:  # fmt: skip
+    """Do as `evaluate` does; ``sparse`` is None where no column is, so that loops over those are not compiled."""
+    P = points.shape[0]
+    n = sample.labels.shape[0]
+    thick = dense.shape[1]
+    thin = points.shape[1] - thick
+    coefficients, scores, part, total = room.coefficients, room.scores, room.part, room.total
+    weights, losses = room.weights, room.losses
+    step = weights.size
+    apart = room.block.shape[0] > 0
     for p in range(P):
         values[p] = _penalise(penalty, points[p], gradients[p])
-    step = max(64, CACHED // (design.dense.itemsize * (width + thick)))
-    scores = np.zeros((step, width), dtype=design.dense.dtype)
-    apart = design.dense.shape[0] > n
-    buffer = np.empty((step if apart else 0, thick), dtype=design.dense.dtype)
-    part = np.empty((width, thick), dtype=design.dense.dtype)
-    total = np.zeros((thin, width), dtype=design.dense.dtype)
-    weights = np.empty(step, dtype=design.dense.dtype)
-    losses = np.empty(width, dtype=design.dense.dtype)
     pending = 0
     for start in range(0, n, step):
-        size = min(step, n - start)
+        size = step if start + step <= n else n - start
         rows = sample.rows[start : start + size]
         some = scores[:size]
         for i in range(size):
             weights[i] = sample.weights[start + i]
-        block = design.dense[start : start + size]
+        block = dense[start : start + size]
         if apart:
-            block = buffer[:size]
-            copy_rows(design.dense, rows, block)
+            block = room.block[:size]
+            for i in range(size):
+                row = rows[i]
+                for j in range(thick):
+                    block[i, j] = dense[row, j]
         if thick:
             np.dot(block, coefficients[thin:], some)
         else:
             some[:] = 0
-        if thin:
-            add_products(design, rows, coefficients, some)
+        if sparse is not None:
+            add_products(sparse, rows, coefficients, some)
         losses[:] = 0
         residuals(some, sample.labels[start : start + size], weights, losses)
         for p in range(P):
@@ -167,8 +205,8 @@ def evaluate(design: Any, sample: Any, penalty: Any, points: Any, values: Any, g
             for p in range(P):
                 for j in range(thick):
                     gradients[p, thin + j] += part[p, j]
-        if thin:
-            add_rows(design, rows, some, total)
+        if sparse is not None:
+            add_rows(sparse, rows, some, total)
             pending += size
             if pending >= SPARSE_ROWS or start + size == n:
                 _add_transposed(total, gradients)
@@ -184,16 +222,6 @@ def _penalise(penalty: Any, point: Any, gradient: Any) -> float:
         gradient[j] = penalty[j] * point[j]
         value += gradient[j] * point[j]
     return 0.5 * value
-
-
-@njit(cache=True, **_FAST)
-def _transpose(matrix: Any, out: Any) -> None:
-    """Fill the first columns of ``out`` with the transposed matrix (rows, columns)."""
-    rows, columns = matrix.shape
-    for start in range(0, columns, TILE):
-        for i in range(rows):
-            for j in range(start, min(start + TILE, columns)):
-                out[j, i] = matrix[i, j]
 
 
 @njit(cache=True, **_FAST)
@@ -283,35 +311,25 @@ def fill_scaled(design: Any, rows: Any, weights: Any, out: Any) -> None:
             out[i, thin + k] = root * design.dense[row, k]
 
 
-@njit(cache=True, **_FAST)
-def take_rows(design: Any, rows: Any) -> Any:
+def take_rows(design: Any, rows: Any) -> Design:
     """Return some rows of a design matrix, contiguous."""
-    dense = np.empty((rows.size, design.dense.shape[1]), dtype=design.dense.dtype)
-    copy_rows(design.dense, rows, dense)
-    indptr = np.zeros(rows.size + 1, dtype=np.int64)
-    for i in range(rows.size):
-        indptr[i + 1] = indptr[i] + design.indptr[rows[i] + 1] - design.indptr[rows[i]]
-    indices = np.empty(indptr[-1], dtype=np.uint32)
-    data = np.empty(indptr[-1], dtype=design.dense.dtype)
+    lengths = np.diff(design.indptr)[rows]
+    indptr = np.append(0, np.cumsum(lengths))
+    indices, data = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=design.data.dtype)
+    if indptr[-1]:
+        _copy_entries(design, rows, indptr, indices, data)
+    return Design(design.dense.take(rows, axis=0), indptr, indices, data)
+
+
+@njit(cache=True, **_FAST)
+def _copy_entries(design: Any, rows: Any, indptr: Any, indices: Any, data: Any) -> None:
     for i in range(rows.size):
         first = design.indptr[rows[i]]
         for at in range(indptr[i + 1] - indptr[i]):
             indices[indptr[i] + at] = design.indices[first + at]
             data[indptr[i] + at] = design.data[first + at]
-    return Design(dense, indptr, indices, data)
 
 
-@njit(cache=True, **_FAST)
-def copy_rows(matrix: Any, rows: Any, out: Any) -> None:
-    """Fill ``out`` with some rows of a matrix."""
-    columns = matrix.shape[1]
-    for i in range(rows.size):
-        row = rows[i]
-        for j in range(columns):
-            out[i, j] = matrix[row, j]
-
-
-@njit(cache=True, **_FAST)
 def lanes(problems: int) -> int:
     """Return how many columns hold so many problems: loops over them are cut into whole vectors."""
     return problems if problems <= 8 else -(-problems // LANES) * LANES

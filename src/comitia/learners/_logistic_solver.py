@@ -14,14 +14,13 @@ from comitia.learners._logistic_kernels import (
     add_diagonal_moments,
     add_products,
     add_sparse_moments,
-    copy_rows,
     evaluate,
     fill_scaled,
     gather_labels,
     lanes,
     take_rows,
 )
-from comitia.learners._logistic_steps import descend, descend_in_python, put_lower, take_lower
+from comitia.learners._logistic_steps import descend, put_lower, take_lower
 
 Array = NDArray[Any]
 
@@ -84,9 +83,7 @@ class Objectives:
         design, rows = self.single, self.sample.rows
         thin = len(self.penalty) - design.dense.shape[1]
         coefficients = np.ascontiguousarray(points.T, dtype=np.float32)
-        dense = np.empty((len(rows), design.dense.shape[1]), dtype=np.float32)
-        copy_rows(design.dense, rows, dense)
-        scores = dense @ coefficients[thin:]
+        scores = design.dense.take(rows, axis=0) @ coefficients[thin:]
         if thin:
             add_products(design, rows, coefficients, scores)
         e = np.exp(-np.abs(scores))
@@ -271,7 +268,7 @@ def minimise(
     sample = Sample(*(np.require(part, requirements="W") for part in objectives.sample))
     given = objectives.penalty, free, metric, of, state, tol, max_iter
     if precise:
-        descend_in_python(objectives.double, sample, *given, 1e-12, 30)
+        descend(objectives.double, sample, *given, 1e-12, 30)
     else:  # many evaluations: keep the rows together
         single = objectives.single
         if len(sample.rows) < len(single.dense):

@@ -1,4 +1,4 @@
-"""The quasi-Newton method of the logistic learners, compiled: the whole loop of a block without the lock."""
+"""The quasi-Newton method of the logistic learners, a block of problems at a time; its steps are compiled."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from comitia._compiled import njit
-from comitia.learners._logistic_kernels import SUMS, Sample, copy_rows, evaluate, lanes
+from comitia.learners._logistic_kernels import SUMS, Room, Sample, evaluate, gather_labels, lanes
 
 RUNNING, CONVERGED, STALLED = 0, 1, 2
 
 _FAST: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
-def descend_in_python(
+def descend(
     design: Any, sample: Any, penalty: Any, free: Any, metric: Any, of: Any, state: Any, tol: float, max_iter: int,
     slack: float, attempts: int,
 ) -> None:  # fmt: skip
@@ -23,76 +23,40 @@ def descend_in_python(
     Problems that are done are no longer evaluated.
     """
     P, D = state.trial.shape
-    active, kept = np.arange(P), np.arange(P)
+    active, held = np.arange(P), ~free
+    points, values, gradients = state.trial, state.trial_objective, state.trial_gradient
+    room = Room.to_evaluate(design, sample, D)
     for _ in range(max_iter):
-        points, values, gradients = state.trial, state.trial_objective, state.trial_gradient
         if active.size < P:
-            points, values, gradients = np.empty((active.size, D)), np.empty(active.size), np.empty((active.size, D))
-            copy_rows(state.trial, active, points)
-        evaluate(design, sample, penalty, points, values, gradients)
-        take_in(state, active, values, gradients, free)
-        advance(state, metric, of, penalty, tol, slack, attempts)
-        running = find_running(state.status, active, kept)
+            points = state.trial[active]
+        evaluate(design, sample, penalty, points, values, gradients, room)
+        if active.size < P:
+            state.trial_objective[active], state.trial_gradient[active] = values, gradients
+        if len(free):
+            np.copyto(state.trial_gradient, 0.0, where=held)
+        running = advance(state, metric, of, penalty, tol, slack, attempts)
         if running == 0:
             break
         if running <= 0.75 * active.size:
-            labels = np.zeros((sample.rows.size, lanes(running)), dtype=np.int8)
-            shrink(sample.labels, kept[:running], labels, active)
+            kept = np.flatnonzero(state.status[active] == RUNNING)
+            labels = np.zeros((sample.rows.size, lanes(kept.size)), dtype=np.int8)
+            gather_labels(sample.labels, np.arange(sample.rows.size), kept, labels)
             sample = Sample(sample.rows, sample.weights, labels)
-            active = active[:running]
-
-
-# Without the interpreter's lock, for the many evaluations in single precision.  In double precision most problems are
-# evaluated once, and to compile the loop for it as well would take longer than Python takes to run it.
-descend = njit(cache=True, **_FAST)(descend_in_python)
+            active = active[kept]
+            values, gradients = np.empty(active.size), np.empty((active.size, D))
+            room = Room.to_evaluate(design, sample, D)
 
 
 @njit(cache=True, **_FAST)
-def take_in(state: Any, active: Any, values: Any, gradients: Any, free: Any) -> None:
-    """Note what was found at the trial points of some problems, unless it was in place; confine their gradients."""
-    problems, D = state.trial.shape
-    for at in range(active.size):
-        p = active[at]
-        if active.size < problems:
-            state.trial_objective[p] = values[at]
-            for j in range(D):
-                state.trial_gradient[p, j] = gradients[at, j]
-        if free.shape[0]:
-            for j in range(D):
-                if not free[p, j]:
-                    state.trial_gradient[p, j] = 0.0
-
-
-@njit(cache=True, **_FAST)
-def find_running(status: Any, active: Any, kept: Any) -> int:
-    """Fill ``kept`` with the places among the active problems of those that run; return how many there are."""
-    count = 0
-    for at in range(active.size):
-        if status[active[at]] == RUNNING:
-            kept[count] = at
-            count += 1
-    return count
-
-
-@njit(cache=True, **_FAST)
-def shrink(labels: Any, kept: Any, out: Any, active: Any) -> None:
-    """Fill ``out`` with the columns of the labels that are kept, and the front of ``active`` with those problems."""
-    for i in range(labels.shape[0]):
-        for at in range(kept.size):
-            out[i, at] = labels[i, kept[at]]
-    for at in range(kept.size):
-        active[at] = active[kept[at]]
-
-
-@njit(cache=True, **_FAST)
-def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: float, attempts: int) -> None:
-    """Take the values at the trial points in, and propose the next trial point of every running problem.
+def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: float, attempts: int) -> int:
+    """Take the values at the trial points in, and propose the next trial point of every problem that runs; count these.
 
     Limited-memory BFGS whose initial matrix is the metric ``metric[of[p]]``.  A step is accepted when the
     objective has not risen by more than the share ``slack`` (rounding) and the slope along the direction
     has shrunk (the approximate Wolfe conditions of Hager and Zhang, 2005); otherwise the zero of the slope,
     which increases along a line because the objective is convex, is bracketed.
     """
+    running = 0
     for p in range(state.point.shape[0]):
         if state.status[p] != RUNNING:
             continue
@@ -115,6 +79,8 @@ def advance(state: Any, metric: Any, of: Any, penalty: Any, tol: float, slack: f
                 continue
         for j in range(penalty.size):
             state.trial[p, j] = state.point[p, j] + state.step[p] * state.direction[p, j]
+        running += 1
+    return running
 
 
 @njit(cache=True, **SUMS)
