@@ -16,7 +16,7 @@ from comitia._arrays import check_finite, check_form, check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia.learners._logistic import checked_targets, fit_with
-from comitia.learners._logistic_predict import by_member, checked, linear_scores, mean_of, sigmoid
+from comitia.learners._logistic_predict import by_member, linear_scores, sigmoid
 
 
 @dataclass(frozen=True)
@@ -220,25 +220,12 @@ class ChainPredictor:
         return cls(fit, X, method == "predict")
 
     def member(self, m: int, rows: slice) -> NDArray[np.float64]:
-        found = np.zeros((rows.stop - rows.start, self.fit.orders.shape[1]))
-        self._add(m, rows, found)
-        return checked(found)
-
-    def mean(self, rows: slice) -> NDArray[np.float64]:
-        M, K = self.fit.orders.shape
-        if sp.issparse(self.X):
-            return mean_of(self, M, rows)
-        total = np.zeros((rows.stop - rows.start, K))
-        for m in range(M):
-            self._add(m, rows, total)
-        return checked(total / M)
-
-    def _add(self, m: int, rows: slice, total: NDArray[np.float64]) -> None:
-        """Add what a chain says to ``total``."""
         fit = self.fit
         scores = linear_scores(self.X[rows], fit.coef[m], fit.intercept[m])
         walk(scores, fit.influence[m], self.decide)
-        add_by_label(sigmoid(scores), fit.orders[m], total)
+        found = np.zeros(scores.shape)
+        add_by_label(sigmoid(scores), fit.orders[m], found)
+        return found
 
 
 def _checked_orders(orders: ArrayLike, K: int) -> NDArray[np.int64]:

@@ -54,18 +54,14 @@ def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: Arra
             f"intercept must have shape {coef.shape[:1]}, the rows of coef; got shape {np.shape(intercept)}."
         )
     with one_blas_thread():
-        intercept = np.asarray(intercept, dtype=np.float64)
-        return LogisticPredictor(X, coef[None], intercept[None]).member(0, slice(0, X.shape[0]))
+        return checked(sigmoid(linear_scores(X, coef, np.asarray(intercept, dtype=np.float64))))
 
 
 class Predictor(Protocol):
     """Gives the probabilities of members for some rows."""
 
     def member(self, m: int, rows: slice) -> NDArray[np.float64]:
-        """Return the probabilities (rows, K) of one member."""
-
-    def mean(self, rows: slice) -> NDArray[np.float64]:
-        """Return the mean (rows, K) over the members, added up one after another."""
+        """Return the probabilities (rows, K) of one member, NaN where scores were too large."""
 
 
 @dataclass(frozen=True)
@@ -90,29 +86,8 @@ class LogisticPredictor:
         return cls(X, coef, intercept)
 
     def member(self, m: int, rows: slice) -> NDArray[np.float64]:
-        if sp.issparse(self.X):
-            return checked(sigmoid(linear_scores(self.X[rows], self.coef[m], self.intercept[m])))
-        return checked(self._sum(slice(m, m + 1), rows))
-
-    def mean(self, rows: slice) -> NDArray[np.float64]:
-        if sp.issparse(self.X):
-            return mean_of(self, len(self.coef), rows)
-        return checked(self._sum(slice(None), rows) / len(self.coef))
-
-    def _sum(self, members: slice, rows: slice) -> NDArray[np.float64]:
-        """Add up what members say; one of them too, so that a single loop is compiled."""
-        total = np.zeros((rows.stop - rows.start, self.coef.shape[1]))
-        coef, intercept = (np.ascontiguousarray(part[members]) for part in (self.coef, self.intercept))
-        add_members(self.X[rows], coef, intercept, total)
-        return total
-
-
-def mean_of(predictor: Predictor, members: int, rows: slice) -> NDArray[np.float64]:
-    """Return the mean of the members' probabilities, added up one after another."""
-    total = predictor.member(0, rows)
-    for m in range(1, members):
-        total += predictor.member(m, rows)
-    return total / members
+        probabilities: NDArray[np.float64] = sigmoid(linear_scores(self.X[rows], self.coef[m], self.intercept[m]))
+        return probabilities
 
 
 def by_member(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | None) -> NDArray[np.float64]:
@@ -122,7 +97,7 @@ def by_member(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | N
 
     def fill(part: tuple[int, slice]) -> None:
         m, rows = part
-        probabilities[m, rows] = predictor.member(m, rows)
+        probabilities[m, rows] = checked(predictor.member(m, rows))
 
     with one_blas_thread():
         over_parts(fill, [(m, rows) for rows in slices(n, ROWS) for m in range(members)], local_threads(n_jobs))
@@ -130,15 +105,18 @@ def by_member(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | N
 
 
 def averaged(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | None) -> NDArray[np.float64]:
-    """Return the mean (n, K) of the members' probabilities, with so many jobs in threads."""
-    _, n, K = shape
-    mean = np.empty((n, K))
+    """Return the mean (n, K) of the members' probabilities, added up in their order, with so many jobs in threads."""
+    members, n, K = shape
+    mean, threads = np.empty((n, K)), local_threads(n_jobs)
 
     def fill(rows: slice) -> None:
-        np.minimum(predictor.mean(rows), 1.0, out=mean[rows])
+        total = predictor.member(0, rows)
+        for m in range(1, members):
+            total += predictor.member(m, rows)
+        np.minimum(checked(total / members), 1.0, out=mean[rows])
 
     with one_blas_thread():
-        over_parts(fill, slices(n, TILE), local_threads(n_jobs))
+        over_parts(fill, slices(n, min(ROWS, TILE * max(1, n // (4 * TILE * threads)))), threads)
     return mean
 
 
@@ -148,43 +126,21 @@ def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
     Rows are multiplied in tiles of one size, the last filled up with zeros: the kernel that multiplies matrices
     may add in another order for another shape.
     """
-    scores = np.empty((X.shape[0], len(coef)))
-    if sp.issparse(X):
-        scores[:] = X @ coef.T
-        scores += intercept
-    else:
-        fill_scores(np.ascontiguousarray(X), np.ascontiguousarray(coef), intercept, scores)
-    return scores
-
-
-@njit(cache=True, nogil=True)
-def fill_scores(X: Any, coef: Any, intercept: Any, scores: Any) -> None:
-    """Fill ``scores`` (n, B) with X coefᵀ + intercept; see `linear_scores`."""
     n, d = X.shape
-    B = coef.shape[0]
-    tile = np.zeros((TILE, d))
-    result = np.empty((TILE, B))
-    for start in range(0, n, TILE):
-        size = min(TILE, n - start)
-        for i in range(TILE):
-            for j in range(d):
-                tile[i, j] = X[start + i, j] if i < size else 0.0
-        np.dot(tile, coef.T, result)
-        for i in range(size):
-            for b in range(B):
-                scores[start + i, b] = result[i, b] + intercept[b]
-
-
-@njit(cache=True, nogil=True)
-def add_members(X: Any, coef: Any, intercept: Any, total: Any) -> None:
-    """Add the probabilities of every member, (M, K) logistic regressions, to ``total`` (n, K)."""
-    scores = np.empty(total.shape)
-    for m in range(coef.shape[0]):
-        fill_scores(X, coef[m], intercept[m], scores)
-        sigmoid(scores)
-        for i in range(scores.shape[0]):
-            for k in range(scores.shape[1]):
-                total[i, k] += scores[i, k]
+    scores = np.empty((n, len(coef)))
+    with np.errstate(over="ignore", invalid="ignore"):  # `checked` says where scores are too large
+        if sp.issparse(X):
+            scores[:] = X @ coef.T
+        else:
+            tiles, coef = n // TILE, np.ascontiguousarray(coef)
+            whole = tiles * TILE
+            np.matmul(X[:whole].reshape(tiles, TILE, d), coef.T, out=scores[:whole].reshape(tiles, TILE, len(coef)))
+            if whole < n:
+                tile = np.zeros((TILE, d))
+                tile[: n - whole] = X[whole:]
+                scores[whole:] = (tile @ coef.T)[: n - whole]
+        scores += intercept
+    return scores
 
 
 # exp(r) = Σ_k r^k / k!, to the last bit or two for |r| <= ln 2 / 2
