@@ -12,10 +12,10 @@ from sklearn.utils import check_array
 
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads, one_blas_thread
-from comitia._label_trie import Counts, LabelTrie, check_missing, check_sets, joined_rows
+from comitia._label_trie import ROOM, Counts, LabelTrie, check_missing, check_sets, joined_rows
 from comitia._labels import FloatArray, LabelArray
 from comitia._threads import over_parts
-from comitia.learners._chain_joint_kernels import LARGEST, weigh_sets
+from comitia.learners._chain_joint_kernels import LARGEST, Logs, Room, weigh_sets
 from comitia.learners._chains import ChainFit
 from comitia.learners._few_rows import are_few
 from comitia.learners._logistic_predict import ROWS, linear_scores
@@ -148,15 +148,23 @@ def _joint_of(fit: ChainFit, m: int, X: Any, trie: LabelTrie, weight: Counts, mi
     influence = fit.influence[m]
     grow = np.exp(np.clip(influence, -700, 700))
     is_tame = bool(np.abs(influence).sum(axis=0).max() <= LARGEST)
-    deepest = int(trie.depth.max())
+    K, deepest = len(influence), int(trie.depth.max())
+    walked, logs = Room.to_walk(K, trie.n_sets, deepest), None if is_tame else Logs.to_walk(K, deepest)
     parts: dict[int, tuple[Any, Any, Any]] = {}
     for start in range(0, max(X.shape[0], 1), ROWS):
         rows = slice(start, start + ROWS)
         scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
-        parts[start] = weigh_sets(
-            scores, influence, is_tame, grow, trie.position, trie.depth, deepest, trie.skip, trie.set_of,
-            limit, weights, weight.own[rows], own_weights[rows], missing,
+        lengths, room = np.empty(len(scores), np.int64), max(min(len(scores) * trie.n_sets, ROOM), 1)
+        given = (
+            scores, influence, is_tame, grow, trie.position, trie.depth, trie.skip, trie.set_of,
+            limit, weights, weight.own[rows], own_weights[rows], missing, walked,
         )  # fmt: skip
+        out = lengths, np.empty(room, np.int32), np.empty(room)
+        filled, columns, data = weigh_sets(*given, logs, *out)
+        if filled < 0:
+            logs = Logs.to_walk(K, deepest)
+            filled, columns, data = weigh_sets(*given, logs, *out)
+        parts[start] = lengths, columns[:filled], data[:filled]
     return joined_rows(parts, trie.n_sets)
 
 

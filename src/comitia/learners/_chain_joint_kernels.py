@@ -3,10 +3,14 @@
 # numba compiles what these functions say; types for a checker would say less.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
 
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from comitia._compiled import njit
-from comitia._label_trie import NONE, ROOM, appended
+from comitia._label_trie import NONE, appended
 
 LANES = 8  # rows that walk side by side: as many as fit a few vector registers
 LARGEST = 300.0  # scores and sums of influences up to this have odds that a double holds
@@ -15,58 +19,101 @@ SMALLEST = 1e-100  # a set that contradicts a certain link has less; where none 
 NEGLIGIBLE = 1e-50  # share of the mass below which a set has none
 
 
+class Room(NamedTuple):
+    """Arrays that `weigh_sets` writes to: NumPy makes them, so that none of that is compiled."""
+
+    odds: Any
+    none: Any
+    mass: Any
+    product: Any
+    mine: Any
+    my_weight: Any
+    best: Any
+    tame: Any
+    least: Any
+    scale: Any
+    """Of each lane, the first three after each label of a list."""
+    sets: Any
+    side: Any
+    row_sets: Any
+    row_weights: Any
+    """The sets that were found, with their weights in all lanes and in one."""
+
+    @classmethod
+    def to_walk(cls, K: int, U: int, deepest: int) -> Room:
+        D = deepest + 1
+        shapes = {"odds": (D, K, LANES), "none": (D, K + 1, LANES), "mass": (D, LANES)}
+        shapes |= {"sets": (U,), "side": (U, LANES), "row_sets": (U + 1,), "row_weights": (U + 1,)}
+        types = {"mine": np.int64, "tame": np.bool_, "sets": np.int32, "row_sets": np.int32}
+        return cls._make(np.empty(shapes.get(f, (LANES,)), types.get(f, np.float64)) for f in cls._fields)
+
+
+class Logs(NamedTuple):
+    """What a walk in logarithms writes to, after each label of a list."""
+
+    scores: Any
+    reach: Any
+    broken: Any
+
+    @classmethod
+    def to_walk(cls, K: int, deepest: int) -> Logs:
+        D = deepest + 1
+        return cls(np.empty((D, K)), np.empty((D, K + 1)), np.empty((D, K + 1), np.int64))
+
+
 @njit(cache=True, nogil=True)
 def weigh_sets(
-    scores, influence, is_tame, grow, position, depth, deepest, skip, set_of, limit, weights, own, own_weights, missing
-):
-    """Return how many sets each row keeps, and all of them one after another: their columns and their weights.
+    scores, influence, is_tame, grow, position, depth, skip, set_of, limit, weights, own, own_weights, missing, room,
+    logs, lengths, columns, data,
+):  # fmt: skip
+    """Fill in how many sets each row keeps, and all of them one after another: their columns and their weights.
 
     ``scores`` (n, K) are what the features give to the links, by position, ``grow`` is exp(influence), no sum of
     influences is beyond `LARGEST` where ``is_tame``.  Rows walk ``LANES`` at a time, side by side, and none looks at
     another: its bits are its own.
+
+    Returns
+    -------
+    filled : int
+        How many sets were written; −1 if a row needs logarithms and ``logs`` is None, with which that is not compiled.
+    columns, data : arrays
+        Those given, or longer ones where there was no room.
     """
     n, K = scores.shape
-    U = len(weights)
-    lengths = np.empty(n, np.int64)
-    room = max(min(n * U, ROOM), 1)
-    columns, data, filled = np.empty(room, np.int32), np.empty(room), 0
-    odds, none = np.empty((deepest + 1, K, LANES)), np.empty((deepest + 1, K + 1, LANES))
-    mine, my_weight, best = np.empty(LANES, np.int64), np.empty(LANES), np.empty(LANES)
-    sets, side = np.empty(U, np.int32), np.empty((U, LANES))
-    row_sets, row_weights = np.empty(U + 1, np.int32), np.empty(U + 1)
-    logs, reach, broken = (
-        np.empty((deepest + 1, K)),
-        np.empty((deepest + 1, K + 1)),
-        np.empty((deepest + 1, K + 1), np.int64),
-    )
-    tame, least, scale = np.empty(LANES, np.bool_), np.empty(LANES), np.empty(LANES)
+    odds, mine, my_weight, best = room.odds, room.mine, room.my_weight, room.best
+    sets, side, row_sets, row_weights = room.sets, room.side, room.row_sets, room.row_weights
+    tame, least, scale = room.tame, room.least, room.scale
+    filled = np.int64(0)  # no literal, which would be a type of its own: what is called is compiled once
     for r in range(LANES):
         mine[r], my_weight[r] = NONE, 0.0
     for start in range(0, n, LANES):
         for r in range(LANES):
-            i = min(start + r, n - 1)
+            i = start + r if start + r < n else n - 1
             tame[r] = _odds(scores[i], odds[0, :, r]) and is_tame
             if len(own):
                 mine[r], my_weight[r] = own[i], own_weights[i]
         found = _walk(
-            odds, none, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, side, best
-        )
+            odds, room.none, room.mass, room.product, grow, position, depth, skip, set_of, limit, weights, mine,
+            my_weight, sets, side, best,
+        )  # fmt: skip
         _share_out(side, found, missing, least, scale)
-        for r in range(min(LANES, n - start)):
+        for r in range(LANES if start + LANES <= n else n - start):
             if tame[r] and best[r] >= SMALLEST:
                 kept = _row_of(sets, side, r, found, least[r], scale[r], row_sets, row_weights)
+            elif logs is None:
+                return np.int64(-1), columns, data
             else:
                 for k in range(K):
-                    logs[0, k] = scores[start + r, k]
+                    logs.scores[0, k] = scores[start + r, k]
                 row_found = _walk_logs(
-                    logs, reach, broken, influence, position, depth, set_of, weights,
+                    logs.scores, logs.reach, logs.broken, influence, position, depth, set_of, weights,
                     mine[r], my_weight[r], row_sets, row_weights,
                 )  # fmt: skip
                 kept = _normalised(row_sets, row_weights, row_found, missing)
             columns, data = appended(columns, data, filled, row_sets, row_weights, kept)
             lengths[start + r] = kept
             filled += kept
-    return lengths, columns[:filled], data[:filled]
+    return filled, columns, data
 
 
 @njit(cache=True, nogil=True)
@@ -77,12 +124,14 @@ def _odds(scores, odds):
         score = scores[k]
         certain = score == np.inf
         tame &= np.isinf(score) or abs(score) <= LARGEST
-        odds[k] = CERTAIN if certain else np.exp(min(score, LARGEST))
+        odds[k] = CERTAIN if certain else np.exp(LARGEST if score > LARGEST else score)
     return tame
 
 
 @njit(cache=True, nogil=True)
-def _walk(odds, none, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, side, best):
+def _walk(
+    odds, none, mass, product, grow, position, depth, skip, set_of, limit, weights, mine, my_weight, sets, side, best
+):
     """Collect sets and, side by side, their weights P(y) count(y)^a in each lane; return how many.
 
     odds[d] are those of the links after the first d labels of the node's list, and mass[d] is the probability of that
@@ -91,7 +140,6 @@ def _walk(odds, none, grow, position, depth, skip, set_of, limit, weights, mine,
     A lane for which that is too little is out of the subtree with mass zero.
     """
     K, N = odds.shape[1], len(position)
-    mass, product = np.empty((odds.shape[0], LANES)), np.empty(LANES)
     for r in range(LANES):
         mass[0, r], product[r], none[0, 0, r], best[r] = 1.0, 1.0, 1.0, 0.0
     for k in range(K):
@@ -147,7 +195,8 @@ def _share_out(side, found, missing, least, scale):
             scale[r] += side[e, r]
             least[r] += side[e, r] > 0.0  # how many sets a lane has does not depend on its neighbours
     for r in range(LANES):
-        least[r] = max(missing / max(least[r], 1.0), NEGLIGIBLE) * scale[r]
+        share = missing / least[r] if least[r] > 1.0 else missing
+        least[r] = (share if share > NEGLIGIBLE else NEGLIGIBLE) * scale[r]
         scale[r] = 0.0
     for e in range(found):
         for r in range(LANES):
