@@ -266,7 +266,7 @@ def test_newtons_values_without_curvature_are_bounded():
     gradient = np.array([[-1.0, 1.0]], np.float32)
     rows, leaves = np.zeros(1, np.uint32), np.zeros(1, np.int32)
     values = np.empty((1, 2), np.float32)
-    newton_values(rows, leaves, np.full(1, 1e6), gradient, 0.0, 0.1, 0, 2, values)
+    newton_values(rows, leaves, np.full(1, 1e6), gradient, 0.0, 0.1, 0, 2, np.zeros((2, 1, 2)), values)
     assert np.abs(values).max() <= 0.1 * LONGEST_STEP + 1e-6
 
 

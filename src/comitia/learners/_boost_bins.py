@@ -107,20 +107,20 @@ def _count(features: FeatureCodes, f: int, n: int) -> NDArray[np.int64]:
     return counts
 
 
-@njit(cache=True, nogil=True)
-def spread(counts, max_bins):  # type: ignore[no-untyped-def]
+def spread(counts: NDArray[np.int64], max_bins: int) -> NDArray[np.uint8]:
     """Return the bin of each code, and after them that of missing values.
 
     A code that more than twice its share of the instances have is alone in its bin; the others are spread evenly.
     """
+    bin_of = np.arange(len(counts) + 1).astype(np.uint8)
+    if len(counts) > max_bins:
+        _spread(counts, max_bins, 2 * counts.sum() / max_bins, bin_of)
+    return bin_of
+
+
+@njit(cache=True, nogil=True)
+def _spread(counts, max_bins, heavy, bin_of):  # type: ignore[no-untyped-def]
     n_codes = len(counts)
-    bin_of = np.empty(n_codes + 1, np.uint8)
-    if n_codes <= max_bins:
-        for code in range(n_codes):
-            bin_of[code] = code
-        bin_of[n_codes] = n_codes
-        return bin_of
-    heavy = 2 * counts.sum() / max_bins
     n_light, n_heavy = 0, 0
     for count in counts:
         if count > heavy:
@@ -138,7 +138,6 @@ def spread(counts, max_bins):  # type: ignore[no-untyped-def]
         bin_of[code] = current
         filled += np.inf if alone else counts[code]
     bin_of[n_codes] = current + 1
-    return bin_of
 
 
 @njit(cache=True, nogil=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from comitia._compiled import njit
 from comitia.learners._boost_bins import Bins, bin_at, worth_a_look
-from comitia.learners._boost_histograms import fill_histogram, subtract, sum_channels
+from comitia.learners._boost_histograms import BLOCK, fill_histogram, subtract, sum_channels
 
 KEPT_CELLS = 2**26
 """Histograms of all leaves are kept if they have fewer sums than this together; otherwise each is made anew."""
@@ -55,7 +55,9 @@ class Room(NamedTuple):
     """What is written again and again while a tree grows."""
 
     histograms: Any
-    """Of all leaves where they are kept, otherwise of one."""
+    in_blocks: Any
+    flat: Any
+    """Of all leaves where they are kept, otherwise of one; with the channels in blocks, and each in one piece."""
     ordered: Any
     """The channels of the rows of a node."""
     swap: Any
@@ -84,9 +86,13 @@ def grow_boosted(bins: Bins, channels: Any, rows: Any, chosen: Any, limits: Tree
     wanted[chosen] = np.cumsum(widths) - widths
     width = int(widths.sum())
     keep = width * n_channels * limits.max_leaves <= KEPT_CELLS
+    histograms = np.empty((limits.max_leaves if keep else 1, width, n_channels), np.int32)
+    blocks = n_channels // BLOCK, BLOCK
     room = Room(
-        np.empty((limits.max_leaves if keep else 1, width, n_channels), np.int32),
-        np.empty((len(rows), n_channels), np.int32),
+        histograms,
+        histograms.reshape(len(histograms), width, *blocks),
+        histograms.reshape(len(histograms), width * n_channels),
+        np.empty((len(rows), *blocks), np.int32),
         np.empty(len(rows), np.uint32),
         np.empty(n_channels),
         np.empty((most + 1, 2), np.int64),
@@ -99,7 +105,9 @@ def grow_boosted(bins: Bins, channels: Any, rows: Any, chosen: Any, limits: Tree
         np.zeros(most),
     )
     nodes = _new_nodes(most, n_channels)
-    n_nodes = _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown)
+    # None rather than False: what a tree does not need is not compiled for it.
+    listed = channels.reshape(len(channels), *blocks) if bins.listed else None
+    n_nodes = _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown, listed)
     return Grown(*(array[:n_nodes] for array in grown))
 
 
@@ -119,16 +127,18 @@ def _new_nodes(n: int, n_channels: int) -> Leaves:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown):  # type: ignore[no-untyped-def]
+def _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown, listed):  # type: ignore[no-untyped-def]
     """Fill in the nodes, and then the tree; return how many there are."""
-    histograms, ordered, prefix = room.histograms, room.ordered, room.prefix
+    histograms, in_blocks, ordered, prefix = room.histograms, room.in_blocks, room.ordered, room.prefix
     keep = len(histograms) == limits.max_leaves
     nodes.end[0] = len(rows)
     sum_channels(channels, rows, nodes.totals[0])
     root = np.int64(0)  # no literal, which would be a type of its own: what is called is compiled once
     if _may_split(nodes, root, limits):
         nodes.slot[0] = 0
-        fill_histogram(bins, channels, rows, chosen, wanted, ordered, nodes.totals[0], histograms[0])
+        fill_histogram(
+            bins, channels, rows, chosen, wanted, ordered, nodes.totals[0], histograms[0], in_blocks[0], listed
+        )
         _search(bins, chosen, wanted, histograms[0], nodes, root, limits, prefix)
     n_nodes, n_leaves, n_slots = np.int64(1), 1, 1
     while n_leaves < limits.max_leaves:
@@ -139,7 +149,7 @@ def _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown):  # 
         if parent < 0:
             break
         left = n_nodes
-        small, large = _split(bins, channels, rows, nodes, parent, left, room.swap)
+        small, large = _split(bins, channels, rows, nodes, parent, left, room.swap, listed)
         n_nodes += 2
         n_leaves += 1
         if n_leaves == limits.max_leaves:
@@ -148,21 +158,27 @@ def _grow(bins, channels, rows, chosen, wanted, limits, nodes, room, grown):  # 
         if not (try_small or try_large):
             continue
         if keep:
-            ours, theirs = histograms[n_slots], histograms[nodes.slot[parent]]
+            of_parent = nodes.slot[parent]
+            ours, theirs = histograms[n_slots], histograms[of_parent]
             few = rows[nodes.start[small] : nodes.end[small]]
-            fill_histogram(bins, channels, few, chosen, wanted, ordered, nodes.totals[small], ours)
+            fill_histogram(
+                bins, channels, few, chosen, wanted, ordered, nodes.totals[small], ours, in_blocks[n_slots], listed
+            )
             if try_small:
                 _search(bins, chosen, wanted, ours, nodes, small, limits, prefix)
             if try_large:
-                subtract(theirs.ravel(), ours.ravel())
+                subtract(room.flat[of_parent], room.flat[n_slots])
                 _search(bins, chosen, wanted, theirs, nodes, large, limits, prefix)
-            nodes.slot[small], nodes.slot[large] = n_slots, nodes.slot[parent]
+            nodes.slot[small], nodes.slot[large] = n_slots, of_parent
             n_slots += 1
         else:
             for child in (left, left + 1):
                 if _may_split(nodes, child, limits):
                     its = rows[nodes.start[child] : nodes.end[child]]
-                    fill_histogram(bins, channels, its, chosen, wanted, ordered, nodes.totals[child], histograms[0])
+                    fill_histogram(
+                        bins, channels, its, chosen, wanted, ordered, nodes.totals[child], histograms[0],
+                        in_blocks[0], listed,
+                    )  # fmt: skip
                     _search(bins, chosen, wanted, histograms[0], nodes, child, limits, prefix)
     _put_in_preorder(nodes, room.stack, grown)
     return n_nodes
@@ -176,10 +192,10 @@ def _may_split(nodes, node, limits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _split(bins, channels, rows, nodes, parent, left, swap):  # type: ignore[no-untyped-def]
+def _split(bins, channels, rows, nodes, parent, left, swap, listed):  # type: ignore[no-untyped-def]
     """Share out the rows of a node to two children, ``left`` and the next; return the smaller and the larger one."""
     here = rows[nodes.start[parent] : nodes.end[parent]]
-    n_left = _divide(bins, here, nodes.feature[parent], nodes.cut[parent], nodes.missing_left[parent], swap)
+    n_left = _divide(bins, here, nodes.feature[parent], nodes.cut[parent], nodes.missing_left[parent], swap, listed)
     right = left + 1
     nodes.left[parent] = left
     nodes.start[left], nodes.end[left] = nodes.start[parent], nodes.start[parent] + n_left
@@ -200,7 +216,8 @@ def _search(bins, chosen, wanted, histogram, nodes, node, limits, prefix):  # ty
     weight = np.float64(totals[last])
     whole = 0.0
     for c in range(last):
-        whole += np.float64(totals[c]) ** 2
+        total = np.float64(totals[c])
+        whole += total * total
     whole /= weight + limits.l2
     best = whole * (1.0 + 1e-9)
     for f in chosen:
@@ -269,13 +286,13 @@ def _send_missing(bins, wanted, histogram, nodes, node):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _divide(bins, rows, f, cut, missing_left, swap):  # type: ignore[no-untyped-def]
+def _divide(bins, rows, f, cut, missing_left, swap, listed):  # type: ignore[no-untyped-def]
     """Put the rows that go left first, keeping their order; return how many do."""
     n_left, n_right, missing = 0, 0, bins.n_bins[f]
     column = bins.by_feature[f * bins.n : (f + 1) * bins.n]
     for i in range(len(rows)):
         row = rows[i]
-        b = bin_at(bins, row, f) if bins.listed else np.int32(column[row])
+        b = bin_at(bins, row, f) if listed is not None else np.int32(column[row])
         left = missing_left if b == missing else b <= cut
         rows[n_left] = row
         swap[n_right] = row

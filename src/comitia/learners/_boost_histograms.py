@@ -18,34 +18,39 @@ def sum_channels(channels, rows, totals):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fill_histogram(bins, channels, rows, chosen, wanted, ordered, totals, histogram):  # type: ignore[no-untyped-def]
-    """Sum the channels of the rows in each bin of the chosen features."""
-    n_channels = channels.shape[1]
-    n_blocks = n_channels // BLOCK
+def fill_histogram(  # type: ignore[no-untyped-def]
+    bins, channels, rows, chosen, wanted, ordered, totals, histogram, in_blocks, listed
+):
+    """Sum the channels of the rows in each bin of the chosen features.
+
+    ``in_blocks`` is the histogram as (bins, blocks, BLOCK), and so is ``ordered``; ``listed`` are the channels in that
+    form, or None where bins are not listed.
+    """
+    n_blocks = in_blocks.shape[1]
     histogram[:] = 0
-    sums = histogram.reshape(len(histogram), n_blocks, BLOCK)
-    if bins.listed:
-        blocks = channels.reshape(len(channels), n_blocks, BLOCK)
+    if listed is not None:
         for row in rows:
             for t in range(bins.row_starts[row], bins.row_starts[row + 1]):
                 at = wanted[bins.row_features[t]]
                 if at >= 0:
                     for block in range(n_blocks):
-                        _add_block(sums, np.uint64(at + bins.row_bins[t]), blocks, np.uint64(row), np.uint64(block))
+                        _add_block(
+                            in_blocks, np.uint64(at + bins.row_bins[t]), listed, np.uint64(row), np.uint64(block)
+                        )
         for f in chosen:
             _complete(histogram, wanted[f], bins.starts[f + 1] - bins.starts[f], bins.implicit[f], totals)
-        return
-    for i in range(len(rows)):
-        for c in range(n_channels):
-            ordered[i, c] = channels[rows[i], c]
-    blocks = ordered.reshape(len(ordered), n_blocks, BLOCK)
-    for f in chosen:
-        column = bins.by_feature[f * bins.n : (f + 1) * bins.n]
-        of_feature = sums[wanted[f] :]
+    else:
         for i in range(len(rows)):
-            b = np.uint64(column[rows[i]])
             for block in range(n_blocks):
-                _add_block(of_feature, b, blocks, np.uint64(i), np.uint64(block))
+                for c in range(BLOCK):
+                    ordered[i, block, c] = channels[rows[i], block * BLOCK + c]
+        for f in chosen:
+            column = bins.by_feature[f * bins.n : (f + 1) * bins.n]
+            of_feature = in_blocks[wanted[f] :]
+            for i in range(len(rows)):
+                b = np.uint64(column[rows[i]])
+                for block in range(n_blocks):
+                    _add_block(of_feature, b, ordered, np.uint64(i), np.uint64(block))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")

@@ -156,7 +156,8 @@ class _Sequence:
         def aim(labels: slice) -> None:
             its = labels.start, labels.stop
             shrunk = settings.l2, settings.learning_rate
-            newton_values(self.seen, self.leaves, self.weight, self.gradient, *shrunk, *its, values)
+            sums = np.zeros((2, len(values), labels.stop - labels.start))
+            newton_values(self.seen, self.leaves, self.weight, self.gradient, *shrunk, *its, sums, values)
 
         self._over_labels(aim)
         self._step(values)
@@ -178,7 +179,7 @@ class _Sequence:
             projection[:, :outputs] = signs * scale[:, np.newaxis]
             self._over_rows(lambda part: project(rows[part], self.gradient, projection, self.sketch), len(rows))
             scale = np.ones(outputs)
-        return float(quantise(rows, self.sketch, scale, self.weight, self.unit, self.channels))
+        return float(quantise(rows, self.sketch, scale, self.weight, self.unit, np.zeros(len(scale)), self.channels))
 
     def _step(self, values: NDArray[np.float32]) -> None:
         def renew(part: slice) -> None:

@@ -94,16 +94,19 @@ def project(rows, gradient, projection, sketch):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def quantise(rows, sketch, scale, weight, weight_unit, channels):  # type: ignore[no-untyped-def]
-    """Write weight × scale × sketch, and the weight, as integers whose sums cannot overflow; return their unit."""
+def quantise(rows, sketch, scale, weight, weight_unit, sums, channels):  # type: ignore[no-untyped-def]
+    """Write weight × scale × sketch, and the weight, as integers whose sums cannot overflow; return their unit.
+
+    ``sums`` holds a zero for each output.
+    """
     n_outputs = len(scale)
-    sums = np.zeros(n_outputs)
     for row in rows:
         for s in range(n_outputs):
             sums[s] += weight[row] * abs(np.float64(sketch[row, s]))
     largest = 0.0
     for s in range(n_outputs):
-        largest = max(largest, scale[s] * sums[s])
+        total = scale[s] * sums[s]
+        largest = total if total > largest else largest
     # Rounding adds at most a half for each row.
     unit = (HIGHEST_SUM - len(rows)) / largest if largest > 0 else 1.0
     last = channels.shape[1] - 1
@@ -116,10 +119,15 @@ def quantise(rows, sketch, scale, weight, weight_unit, channels):  # type: ignor
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def newton_values(rows, leaves, weight, gradient, l2, learning_rate, first_label, end, values):  # type: ignore[no-untyped-def]
-    """Fill in −η Σ w g / (Σ w p (1 − p) + λ) of every leaf and each label up to ``end``, (n_leaves, K)."""
+def newton_values(  # type: ignore[no-untyped-def]
+    rows, leaves, weight, gradient, l2, learning_rate, first_label, end, sums, values
+):
+    """Fill in −η Σ w g / (Σ w p (1 − p) + λ) of every leaf and each label up to ``end``, (n_leaves, K).
+
+    ``sums`` holds zeros for both sums of each of them, (2, n_leaves, K).
+    """
     n_leaves = len(values)
-    G, H = np.zeros((n_leaves, end - first_label)), np.zeros((n_leaves, end - first_label))
+    G, H = sums[0], sums[1]
     for row in rows:
         w, g = weight[row], gradient[row, first_label:end]
         G_leaf, H_leaf = G[leaves[row]], H[leaves[row]]

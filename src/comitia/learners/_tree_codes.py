@@ -24,6 +24,8 @@ DENSE_CODES = 2**27
 _DIGIT = 11
 """Bits that one pass of the radix sort orders by: six passes for 64 bits, none for bits that do not differ."""
 
+_MASK = np.uint64(2**_DIGIT - 1)  # a power within a loop would be compiled
+
 
 class FeatureCodes(NamedTuple):
     """The ranks of every feature's values, feature after feature.
@@ -174,14 +176,13 @@ def _argsort(x, bits, keys, other_keys, order, other_order, first):  # type: ign
             keys[i] = ~keys[i]
         else:
             keys[i] |= np.uint64(2**63)
-    mask = np.uint64(2**_DIGIT - 1)
     for position in range(0, 64, _DIGIT):
         shift = np.uint64(position)
         for digit in range(len(first)):
             first[digit] = 0
         for i in range(n):
-            first[(keys[i] >> shift) & mask] += 1
-        if n == 0 or first[(keys[0] >> shift) & mask] == n:
+            first[(keys[i] >> shift) & _MASK] += 1
+        if n == 0 or first[(keys[0] >> shift) & _MASK] == n:
             continue
         before = 0
         for digit in range(len(first)):
@@ -189,7 +190,7 @@ def _argsort(x, bits, keys, other_keys, order, other_order, first):  # type: ign
             first[digit] = before
             before += count
         for i in range(n):
-            digit = (keys[i] >> shift) & mask
+            digit = (keys[i] >> shift) & _MASK
             other_keys[first[digit]] = keys[i]
             other_order[first[digit]] = order[i]
             first[digit] += 1
@@ -205,7 +206,8 @@ def gather(codes, first, step, rows, code):  # type: ignore[no-untyped-def]
     for i in range(len(rows)):
         c = np.int64(codes[np.uint64(first + step * np.int64(rows[i]))])
         code[i] = c
-        lowest, highest = min(lowest, c), max(highest, c)
+        lowest = c if c < lowest else lowest
+        highest = c if c > highest else highest
     return lowest, highest
 
 

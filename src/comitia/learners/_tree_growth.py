@@ -89,7 +89,8 @@ def grow(
     # None rather than False: what a tree does not need is not compiled for it.
     n_nodes, n_leaves = _grow(
         features, labels, sample_weight, limits, np.array([seed], np.uint64), tree, new_node(rows, labels),
-        place, undrawn, np.zeros(len(undrawn), np.bool_), features.listed or None, limits.random_cuts or None,
+        place, undrawn, np.zeros(len(undrawn), np.bool_), np.empty((len(tree.feature) + 1, 5), np.int64),
+        features.listed or None, limits.random_cuts or None,
     )  # fmt: skip
     return _trimmed(tree, n_nodes, n_leaves)
 
@@ -117,7 +118,7 @@ def _trimmed(tree: Grown, n_nodes: int, n_leaves: int) -> Grown:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _grow(  # type: ignore[no-untyped-def]
-    features, labels, sample_weight, limits, state, tree, node, place, undrawn, mark, listed, random_cuts
+    features, labels, sample_weight, limits, state, tree, node, place, undrawn, mark, stack, listed, random_cuts
 ):
     rows = tree.rows
     total_weight = 0.0
@@ -126,7 +127,6 @@ def _grow(  # type: ignore[no-untyped-def]
     scale = 2.0 / labels.n_labels
 
     # Nodes to visit: first row, end of the rows, depth, number of constant features, parent of a right child.
-    stack = np.empty((len(tree.feature) + 1, 5), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, len(rows), 0, 0, -1
     n_waiting, n_nodes, n_leaves = 1, 0, 0
     while n_waiting:
@@ -147,8 +147,8 @@ def _grow(  # type: ignore[no-untyped-def]
             totals = _enter(node, here, labels, sample_weight)
         tree.n_samples[this] = n
         tree.weight[this] = totals.weight
-        spread = max(0.0, totals.label_weight - totals.squares / totals.weight)
-        tree.impurity[this] = scale * spread / totals.weight
+        spread = totals.label_weight - totals.squares / totals.weight
+        tree.impurity[this] = scale * (spread if spread > 0.0 else 0.0) / totals.weight
 
         best, f, cut, missing_left = -1.0, LEAF, 0, False
         if not totals.pure and n >= limits.min_samples_split and depth < limits.max_depth:
@@ -210,7 +210,7 @@ def _enter(node, rows, labels, sample_weight):  # type: ignore[no-untyped-def]
     label_weight, squares, pure = 0.0, 0.0, True
     for k in range(n_present):
         label_weight += node.totals[k]
-        squares += node.totals[k] ** 2
+        squares += node.totals[k] * node.totals[k]
         pure &= node.moved[k] == n
         node.number[node.present[k]] = -1
     return Totals(n_present, node_weight, label_weight, squares, pure)
@@ -239,7 +239,7 @@ def _enter_all(node, rows, labels, sample_weight):  # type: ignore[no-untyped-de
     label_weight, squares, pure = 0.0, 0.0, True
     for k in range(labels.n_labels):
         label_weight += node.totals[k]
-        squares += node.totals[k] ** 2
+        squares += node.totals[k] * node.totals[k]
         pure &= node.moved[k] == n or node.moved[k] == 0.0
     return Totals(labels.n_labels, node_weight, label_weight, squares, pure)
 
@@ -330,11 +330,11 @@ def _partition(rows, code, cut, missing, swap):  # type: ignore[no-untyped-def]
     for i in range(len(rows)):
         seen |= code[i] == missing or code[i] == MISSING_FIRST
         if code[i] <= cut:
-            low = max(low, code[i])
+            low = code[i] if code[i] > low else low
             rows[n_left] = rows[i]
             n_left += 1
         else:
-            high = min(high, code[i])
+            high = code[i] if code[i] < high else high
             swap[n_right] = rows[i]
             n_right += 1
     for i in range(n_right):

@@ -93,7 +93,10 @@ def count_in_leaves(
     _count(rows, bounds, starts, indices, sample_weight, np.zeros(n_columns), leaf_starts, found, counts)
     m = leaf_starts[-1]
     ascending, in_order = np.empty(m, np.int32), np.empty(m)
-    _put_in_order(leaf_starts, found[:m], counts[:m], np.zeros(n_columns + 1, np.int64), ascending, in_order)
+    _put_in_order(
+        leaf_starts, found[:m], counts[:m], np.zeros(n_columns + 1, np.int64), np.empty(m, np.int64),
+        np.empty(m, np.int64), leaf_starts.copy(), ascending, in_order,
+    )  # fmt: skip
     return LeafCounts(leaf_starts, ascending, in_order)
 
 
@@ -118,21 +121,24 @@ def _count(rows, bounds, starts, indices, sample_weight, sums, leaf_starts, foun
 
 
 @njit(cache=True, nogil=True)
-def _put_in_order(starts, indices, counts, firsts, ascending, in_order):  # type: ignore[no-untyped-def]
-    """Sort the entries of each leaf by their columns: all entries by columns, and then again by leaves."""
+def _put_in_order(  # type: ignore[no-untyped-def]
+    starts, indices, counts, firsts, by_column, leaf_of, following, ascending, in_order
+):
+    """Sort the entries of each leaf by their columns: all entries by columns, and then again by leaves.
+
+    ``firsts`` holds zeros, ``following`` the starts; the two before it are room to sort in.
+    """
     m = len(indices)
     for t in range(m):
         firsts[indices[t] + 1] += 1
     for k in range(len(firsts) - 1):
         firsts[k + 1] += firsts[k]
-    by_column, leaf_of = np.empty(m, np.int64), np.empty(m, np.int64)
     for leaf in range(len(starts) - 1):
         for t in range(starts[leaf], starts[leaf + 1]):
             k = indices[t]
             by_column[firsts[k]] = t
             leaf_of[t] = leaf
             firsts[k] += 1
-    following = starts.copy()
     for r in range(m):
         t = by_column[r]
         at = following[leaf_of[t]]

@@ -105,7 +105,8 @@ def list_instances(codes, pairs, n, lowest, highest, missing, common, way):  # t
             if codes[i] == missing:
                 codes[i] = MISSING_FIRST
     upwards = way % 2 == 0
-    span = common - 1 - lowest if upwards else highest - max(common + 1, lowest)
+    above = common + 1 if common + 1 > lowest else lowest
+    span = common - 1 - lowest if upwards else highest - above
     shift = 0
     while n > LARGE_NODE and span >> shift >= N_BINS:
         shift += 1
@@ -131,7 +132,7 @@ def sweep(  # type: ignore[no-untyped-def]
     own, cross, moved_weight = 0.0, 0.0, 0.0
     last = 0
     next_key = pairs[0] >> 32
-    for r in range(min(m, n - min_leaf)):
+    for r in range(m if m < n - min_leaf else n - min_leaf):
         i = pairs[r] & _INDEX
         key = next_key
         v = weights[i]
@@ -213,8 +214,9 @@ def _score(node, n, cut, totals, min_leaf):  # type: ignore[no-untyped-def]
             node.moved[node.labels[t]] += v
     own, other = 0.0, 0.0
     for k in range(totals.n_labels):
-        own += node.moved[k] ** 2
-        other += (node.totals[k] - node.moved[k]) ** 2
+        rest = node.totals[k] - node.moved[k]
+        own += node.moved[k] * node.moved[k]
+        other += rest * rest
     return own / moved_weight + other / (totals.weight - moved_weight)
 
 

@@ -73,13 +73,14 @@ def sizes_worth_a_look(p, beta2, empty, smallest, largest, prefix, squares):
         mean += p[k]
         second += p[k] * p[k]
         variance += p[k] * (1.0 - p[k])
-        top = max(top, p[k])
+        top = p[k] if p[k] > top else top
     prefix[len(p)] = mean
     squares[len(p)] = second
     reach = empty
     for k in range(smallest, largest + 1):
         A = k + beta2 + beta2 * mean
-        reach = max(reach, (1.0 + beta2) * (prefix[k] + beta2 * squares[k] / A) / A)
+        least = (1.0 + beta2) * (prefix[k] + beta2 * squares[k] / A) / A
+        reach = least if least > reach else reach
     reach *= 1.0 - 1e-9
     low, high = 0, 0
     for k in range(smallest, largest + 1):
@@ -87,7 +88,8 @@ def sizes_worth_a_look(p, beta2, empty, smallest, largest, prefix, squares):
         A = c + beta2 * mean
         B = A - beta2 * top
         upper = (prefix[k] + beta2 * squares[k] / B) / A + prefix[k] * beta2 * beta2 * variance / (B * B * c)
-        if (1.0 + beta2) * min(upper, prefix[k] / c) >= reach:
+        other = prefix[k] / c
+        if (1.0 + beta2) * (other if other < upper else upper) >= reach:
             if low == 0:
                 low = k
             high = k
@@ -166,8 +168,9 @@ def _on_a_grid(p, positive, low, high, rows, left, right, beta2, step, stride, i
     a_low = stride * low + step * left[0]
     a_high = a_low
     for k in range(low, high + 1):
-        a_low = min(a_low, stride * k + step * left[k - low])
-        a_high = max(a_high, stride * k + step * right[k - low] + step * (high - k))
+        first_of, last_of = stride * k + step * left[k - low], stride * k + step * right[k - low] + step * (high - k)
+        a_low = first_of if first_of < a_low else a_low
+        a_high = last_of if last_of > a_high else a_high
     s = np.empty(a_high - a_low + 1)
     spare = np.empty(a_high - a_low + 1)
     for a in range(len(s)):
