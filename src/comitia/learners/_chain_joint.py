@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -111,12 +112,16 @@ def chain_joint(
     check_missing(missing)
     weight = Counts.of(counts, a, X.shape[0], own, own_weight)
 
+    here = threading.local()  # each thread has room of its own, for all of its chains
+
     def ask(m: int) -> sp.csr_array:
         trie = LabelTrie.of(sets, fit.orders[m])
+        if not hasattr(here, "room"):
+            here.room = Room.to_walk(sets.shape[1], trie.n_sets, int(trie.depth.max()))
         if about is None or about[m].all():
-            return _joint_of(fit, m, X, trie, weight, missing / 2)
+            return _joint_of(fit, m, X, trie, weight, missing / 2, here.room)
         rows = np.flatnonzero(about[m])
-        return _spread(_joint_of(fit, m, X[rows], trie, weight.take(rows), missing / 2), rows, X.shape[0])
+        return _spread(_joint_of(fit, m, X[rows], trie, weight.take(rows), missing / 2, here.room), rows, X.shape[0])
 
     return _in_threads(ask, range(len(fit.orders)), 1 if are_few(X) else local_threads(n_jobs))
 
@@ -141,7 +146,9 @@ def _in_threads(ask: Callable[[int], sp.csr_array], chosen: Sequence[int], threa
     yield from joints
 
 
-def _joint_of(fit: ChainFit, m: int, X: Any, trie: LabelTrie, weight: Counts, missing: float) -> sp.csr_array:
+def _joint_of(
+    fit: ChainFit, m: int, X: Any, trie: LabelTrie, weight: Counts, missing: float, room: Room
+) -> sp.csr_array:  # fmt: skip
     with np.errstate(divide="ignore", over="ignore"):
         limit = missing * trie.share() / np.exp(trie.largest(weight.log))
     weights, own_weights = np.exp(weight.log), np.exp(weight.own_log)
@@ -149,17 +156,18 @@ def _joint_of(fit: ChainFit, m: int, X: Any, trie: LabelTrie, weight: Counts, mi
     grow = np.exp(np.clip(influence, -700, 700))
     is_tame = bool(np.abs(influence).sum(axis=0).max() <= LARGEST)
     K, deepest = len(influence), int(trie.depth.max())
-    walked, logs = Room.to_walk(K, trie.n_sets, deepest), None if is_tame else Logs.to_walk(K, deepest)
+    logs = None if is_tame else Logs.to_walk(K, deepest)
     parts: dict[int, tuple[Any, Any, Any]] = {}
     for start in range(0, max(X.shape[0], 1), ROWS):
         rows = slice(start, start + ROWS)
         scores = linear_scores(X[rows], fit.coef[m], fit.intercept[m])
-        lengths, room = np.empty(len(scores), np.int64), max(min(len(scores) * trie.n_sets, ROOM), 1)
+        size = max(min(len(scores) * trie.n_sets, ROOM), 1)
         given = (
             scores, influence, is_tame, grow, trie.position, trie.depth, trie.skip, trie.set_of,
-            limit, weights, weight.own[rows], own_weights[rows], missing, walked,
+            limit, weights, weight.own[rows], own_weights[rows], missing, room,
         )  # fmt: skip
-        out = lengths, np.empty(room, np.int32), np.empty(room)
+        lengths = np.empty(len(scores), np.int64)
+        out = lengths, np.empty(size, np.int32), np.empty(size)
         filled, columns, data = weigh_sets(*given, logs, *out)
         if filled < 0:
             logs = Logs.to_walk(K, deepest)

@@ -134,7 +134,8 @@ def linear_scores(X: Any, coef: Array, intercept: Array) -> Array:
         else:
             tiles, coef = n // TILE, np.ascontiguousarray(coef)
             whole = tiles * TILE
-            np.matmul(X[:whole].reshape(tiles, TILE, d), coef.T, out=scores[:whole].reshape(tiles, TILE, len(coef)))
+            if tiles:
+                np.matmul(X[:whole].reshape(tiles, TILE, d), coef.T, out=scores[:whole].reshape(tiles, TILE, len(coef)))
             if whole < n:
                 tile = np.zeros((TILE, d))
                 tile[: n - whole] = X[whole:]
