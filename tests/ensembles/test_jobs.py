@@ -1,6 +1,7 @@
 """What n_jobs means: the same in fit, predict and out of bag."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
@@ -18,7 +19,8 @@ from comitia import (
     _threads,
 )
 from comitia._jobs import _libraries, limited_to, local_threads, one_blas_thread
-from comitia.learners import fit_logistic
+from comitia._once import once
+from comitia.learners import _logistic_predict, fit_logistic
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(700, 6))
@@ -101,6 +103,34 @@ def test_a_depth_that_no_tree_reaches_is_no_limit(kind):
 def test_settings_that_cannot_be_meant_are_refused_by_name(made, message):
     with pytest.raises(ComitiaError, match=message):
         made.fit(X, Y)
+
+
+def test_threads_that_find_something_of_different_objects_do_not_wait_for_each_other():
+    together = threading.Barrier(2)
+
+    class Part:
+        @once
+        def found(self):
+            together.wait(timeout=30)
+            return 1
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda part: part.found, [Part(), Part()])) == [1, 1]
+
+
+@pytest.mark.parametrize("aggregation", ["ctp", "ptc-mbr"])
+@pytest.mark.parametrize("kind", [EBRClassifier, ECCClassifier])
+def test_parts_of_instances_are_predicted_at_the_same_time(kind, aggregation, monkeypatch):
+    together, original = threading.Barrier(2), _logistic_predict.checked
+
+    def met(found):
+        together.wait(timeout=30)
+        return original(found)
+
+    many = np.tile(X, (5, 1))
+    model = kind(n_estimators=1, C=1.0, scaling="none", aggregation=aggregation, n_jobs=2, random_state=0).fit(X, Y)
+    monkeypatch.setattr(_logistic_predict, "checked", met)
+    assert model.predict(many).shape == (len(many), 4)
 
 
 def test_a_limit_holds_where_it_was_entered_and_in_no_other_thread():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from comitia._labels import FloatArray, IntArray
+from comitia._once import once
 from comitia.learners._tree_apply import mean_marginals
 from comitia.relevance import Marginals, Observed, Relevance
 from comitia.relevance._base import Held, SharedMembers
@@ -28,7 +28,7 @@ class LeafBeliefs(SharedMembers):
     known: Observed
     joint: bool
 
-    @cached_property
+    @once
     def held(self) -> Held:
         of, place, memory = self.crew.leaves(self.joint, self.known)
         index = place[self.leaves + self.crew.first_leaves[:, None]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from comitia._labels import FloatArray
+from comitia._once import once
 from comitia.learners._logistic_predict import Predictor, averaged, by_member
 from comitia.relevance import Marginals, Members, Observed, Relevance
 
@@ -35,7 +35,7 @@ class MemberMarginals(Members):
     def __iter__(self) -> Iterator[Relevance]:
         return (Marginals.unchecked(p=p, observed=self.known) for p in self._of_each)
 
-    @cached_property
+    @once
     def _of_each(self) -> FloatArray:
         """Found once, however often members are gone through."""
         return by_member(self.predictor, self.shape, self.n_jobs)

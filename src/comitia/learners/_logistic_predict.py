@@ -19,7 +19,7 @@ from comitia._threads import over_parts, slices
 Array = NDArray[Any]
 
 TILE = 128  # rows multiplied together
-ROWS = 1024  # rows predicted together
+ROWS = 2048  # rows predicted together: what Python does for them is done by one thread at a time
 
 
 def predict_logistic(X: ArrayLike | sp.sparray, coef: ArrayLike, intercept: ArrayLike) -> NDArray[np.float64]:
@@ -116,7 +116,8 @@ def averaged(predictor: Predictor, shape: tuple[int, int, int], n_jobs: int | No
         np.minimum(checked(total / members), 1.0, out=mean[rows])
 
     with one_blas_thread():
-        over_parts(fill, slices(n, min(ROWS, TILE * max(1, n // (4 * TILE * threads)))), threads)
+        rows = ROWS if threads == 1 else min(ROWS, TILE * max(1, n // (4 * TILE * threads)))
+        over_parts(fill, slices(n, rows), threads)
     return mean
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._labels import FloatArray, IntArray
+from comitia._once import once
 from comitia._threads import over_slices, rows_at_once
 from comitia.relevance._base import Relevance
 from comitia.relevance._observed import Observed
@@ -142,12 +142,12 @@ class NonEmptyMarginals(Relevance):
     def n_labels(self) -> int:
         return int(self.given.shape[1])
 
-    @cached_property
+    @once
     def q(self) -> FloatArray:
         """Probabilities of the independent labels, of shape (n, K)."""
         return self._found(_independent)
 
-    @cached_property
+    @once
     def p(self) -> FloatArray:
         """The marginals, of shape (n, K)."""
         return self._found(_conditioned)
