@@ -122,7 +122,7 @@ def test_the_first_values_beyond_are_refused_by_their_name(name, value):
         ENDS[name][0](value)
 
 
-@pytest.mark.parametrize("n_jobs", [0, -2])
-def test_a_number_of_cores_begins_at_one(n_jobs):
-    with pytest.raises(ComitiaError, match=f"number of cores from 1, or None for all; got {n_jobs}"):
+@pytest.mark.parametrize("n_jobs", [0, 0.5, "all"])
+def test_a_number_of_cores_is_none_of_these(n_jobs):
+    with pytest.raises(ComitiaError, match=f"number of cores, -1 or None for all, .*; got {n_jobs!r}"):
         run_plan(PLAN, n_jobs=n_jobs)
