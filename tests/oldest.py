@@ -1,6 +1,6 @@
 """The oldest versions that pyproject declares: install every one of them into a new environment and run the fast tests.
 
-    python tests/oldest.py [--environment FOLDER] [--quick] [pytest arguments]
+    python tests/oldest.py [--environment FOLDER] [--without-clusters] [pytest arguments]
 
 A lower bound nobody has tried is a guess.  Packages that only check the code itself (types, style, imports) are not
 installed; what is not named in pyproject is as new as the named ones allow.
@@ -33,8 +33,6 @@ FAST = [
     "landing",
 ]
 """Examples in docstrings are left out: they print what today's versions print."""
-QUICK = ["relevance", "measures", "columns", "learners", "datasets", "test_aggregation.py", "test_model_file.py"]
-"""The tests that meet most of the packages, in some three minutes on two cores."""
 
 
 def main() -> int:
@@ -42,14 +40,12 @@ def main() -> int:
     parser.add_argument(
         "--environment", type=Path, help="folder that keeps the environment; a temporary one by default"
     )
-    parser.add_argument("--quick", action="store_true", help="run the tests that meet most of the packages")
+    parser.add_argument("--without-clusters", action="store_true", help="leave Dask and Ray out, and their tests")
     asked, for_pytest = parser.parse_known_args()
-    if asked.quick:
-        for_pytest = [*FAST, *(f"tests/{name}" for name in QUICK), *for_pytest]
     with tempfile.TemporaryDirectory() as temporary:
         environment = asked.environment or Path(temporary) / "oldest"
         started = time.monotonic()
-        python = install(environment, oldest(LEFT_OUT + CLUSTERS * asked.quick))
+        python = install(environment, oldest(LEFT_OUT + CLUSTERS * asked.without_clusters))
         print(f"installed in {time.monotonic() - started:.0f} s", flush=True)
         clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
         clean |= {"NUMBA_CACHE_DIR": str(environment / "numba"), "MPLCONFIGDIR": str(environment / "matplotlib")}
@@ -61,7 +57,7 @@ def main() -> int:
         return done.returncode
 
 
-# Extras that no test needs, and those that none of the quick ones does.
+# Extras that no test needs, and those that only tests of clusters do.
 LEFT_OUT = ("docs", "gpu", "peers")
 CLUSTERS = ("dask", "ray")
 
