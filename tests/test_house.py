@@ -235,6 +235,8 @@ LEFT_TO_OTHERS = {
 
 
 def test_what_is_left_to_subclasses_is_abstract():
+    for extra in ("distributed", "ray"):
+        pytest.importorskip(extra, reason="needs comitia[dask] and comitia[ray]")
     found = {}
     for module in pkgutil.walk_packages(comitia.__path__, "comitia."):
         if module.name.endswith("__main__"):
