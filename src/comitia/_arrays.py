@@ -68,11 +68,6 @@ def check_sparse(name: str, matrix: Any) -> None:
         raise ComitiaError(f"{name} must be a sparse matrix whose indices exist: {error}") from None
 
 
-def check_count(name: str, value: Any, least: int = 0) -> None:
-    """Raise unless ``value`` is an integer, and not too small."""
-    as_count(name, value, least)
-
-
 def as_count(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
     """Return an integer, of Python or of NumPy, as one of Python; raise where it is none, too small or too large.
 

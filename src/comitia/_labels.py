@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from comitia._arrays import check_count, check_form, check_sparse
+from comitia._arrays import as_count, check_form, check_sparse
 from comitia._compiled import njit
 from comitia._errors import ComitiaError
 from comitia._threads import over_slices
@@ -46,7 +46,7 @@ class LabelRows:
     n_labels: int
 
     def __post_init__(self) -> None:
-        check_count("the number of labels", self.n_labels, least=1)
+        as_count("the number of labels", self.n_labels, least=1)
         check_form("starts", self.starts, np.int64, (None,))
         check_form("labels", self.labels, np.int32, (None,))
         if not len(self.starts) or self.starts[0] != 0 or self.starts[-1] != len(self.labels):

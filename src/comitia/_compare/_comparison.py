@@ -15,6 +15,7 @@ from comitia._arrays import as_count, is_count
 from comitia._compare._data import Compared, Labelled, compared_data, introduction
 from comitia._compare._gather import results_of
 from comitia._errors import ComitiaError
+from comitia._names import as_names
 from comitia.datasets import Dataset
 from comitia.experiments import EnsembleSetting, LossSetting, Plan, Progress, run_plan
 from comitia.experiments._calls import is_call, read_call
@@ -187,8 +188,8 @@ def comparison(
     """Make the plan of a comparison; the parameters are those of `compare`."""
     folds, members = as_count("folds", folds, 2), as_count("members", members, 1, 2**31 - 1)
     ensembles = None if ensembles is None else _listed("ensembles", ensembles)
-    losses, pools = _listed("losses", losses), _listed("pools", pools, texts=True)
-    aggregations = None if aggregations is None else _listed("aggregations", aggregations, texts=True)
+    losses, pools = _listed("losses", losses), as_names("pools", pools)
+    aggregations = None if aggregations is None else as_names("aggregations", aggregations)
     if folds > data.dataset.n_instances:
         raise ComitiaError(f"{folds} folds need as many instances; {data.source.name} has {data.dataset.n_instances}.")
     chosen = ENSEMBLE_NAMES if ensembles is None else ensembles
@@ -200,7 +201,7 @@ def comparison(
         ensembles=tuple(_setting(given, members) for given in chosen),
         losses=tuple(_loss(given) for given in losses),
         aggregations=WAYS if aggregations is None else tuple(way_named(name) or name for name in aggregations),
-        pools=pools,
+        pools=tuple(pools),
         folds=folds,
         repeats=repeats,
         stratified=stratified,
@@ -208,15 +209,12 @@ def comparison(
     )
 
 
-def _listed(name: str, given: Any, *, texts: bool = False) -> tuple[Any, ...]:
+def _listed(name: str, given: Any) -> tuple[Any, ...]:
     """Return what should be a sequence; one name alone stands for a sequence of it."""
     try:
-        found = (given,) if isinstance(given, str) else tuple(given)
+        return (given,) if isinstance(given, str) else tuple(given)
     except TypeError:
         raise ComitiaError(f"{name} must be a list; got {given!r}.") from None
-    if texts and not all(isinstance(one, str) for one in found):
-        raise ComitiaError(f"{name} must hold names; got {given!r}.")
-    return found
 
 
 def _seed(random_state: Any) -> int:

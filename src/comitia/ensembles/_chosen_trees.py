@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.utils import _safe_indexing
 
-from comitia._arrays import check_count
+from comitia._arrays import as_count
 from comitia._labels import FloatArray
 from comitia.ensembles._chosen import AUTO, Trial, better
 from comitia.ensembles._samples import TrainingSet, member_integers
@@ -47,7 +47,7 @@ def choose_tree_size(
         What else is given to :func:`grow_trees`.
     """
     if min_samples_split != AUTO:
-        check_count("min_samples_split", min_samples_split, 2)
+        as_count("min_samples_split", min_samples_split, 2)
     usual = TreeSize(
         _USUAL_SPLIT if min_samples_split == AUTO else min_samples_split,
         "sqrt" if max_features == AUTO else max_features,

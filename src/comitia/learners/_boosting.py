@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from comitia._arrays import check_count, check_form
+from comitia._arrays import as_count, check_form
 from comitia._clusters import Common, on_cluster
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
@@ -102,8 +102,8 @@ class BoostedTrees:
 
     def __post_init__(self) -> None:
         """Raise ComitiaError unless the arrays are trees: compiled loops follow them without looking again."""
-        check_count("the number of features of boosted trees", self.n_features, least=1)
-        check_count("the number of labels of boosted trees", self.n_labels, least=1)
+        as_count("the number of features of boosted trees", self.n_features, least=1)
+        as_count("the number of labels of boosted trees", self.n_labels, least=1)
         check_form("feature", self.feature, np.int32, (None,))
         for name, dtype in _PER_NODE.items():
             check_form(name, getattr(self, name), dtype, self.feature.shape)

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from comitia._arrays import check_count, check_form
+from comitia._arrays import as_count, check_form
 from comitia._clusters import Common, on_cluster
 from comitia._errors import ComitiaError
 from comitia._jobs import local_threads
@@ -132,9 +132,9 @@ class MultiObjectiveTree:
 
     def __post_init__(self) -> None:
         """Raise ComitiaError unless the arrays are a tree: compiled loops follow them without looking again."""
-        check_count("the number of features of a tree", self.n_features, least=1)
-        check_count("the number of labels of a tree", self.n_labels, least=1)
-        check_count("the number of labelsets of a tree", self.n_labelsets)
+        as_count("the number of features of a tree", self.n_features, least=1)
+        as_count("the number of labels of a tree", self.n_labels, least=1)
+        as_count("the number of labelsets of a tree", self.n_labelsets)
         check_form("feature", self.feature, np.int32, (None,))
         for name, dtype in _PER_NODE.items():
             check_form(name, getattr(self, name), dtype, self.feature.shape)
